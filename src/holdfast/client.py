@@ -71,7 +71,7 @@ class Holdfast:
         return deleted
 
     def export(self, **who: Any) -> Json:
-        """Everything that whoever asks may see, as one document."""
+        """Everything that the caller may see, as one document."""
         document: Json = self.call("export", **who)
         return document
 

@@ -13,7 +13,7 @@ Records = list[Json]  # in Snapshots the word `list` means the method
 
 
 class Past:
-    """A memory as it was when a snapshot was made; it can be asked, not changed."""
+    """A memory as it was when a snapshot was made; it can be queried, not changed."""
 
     def __init__(self, call: Call, id: str, identity: str | None):
         self._call, self._identity = call, identity
@@ -50,7 +50,7 @@ class Snapshots:
         return found
 
     def show(self, id: str) -> Json:
-        """What one says about itself."""
+        """What one records about itself."""
         about: Json = self._call("snapshot_show", id=id)["snapshot"]
         return about
 

@@ -63,7 +63,7 @@ class LocalConnection:
     """An engine in this process."""
 
     def __init__(self, engine: Engine, caller: Caller, *, here: bool = True):
-        """Call operations for somebody who stands `here`, in this process's folder, or elsewhere."""
+        """Call operations for a caller who is `here`, in this process's folder, or elsewhere."""
         self.engine = engine
         self._here = here
         self.caller = caller
@@ -71,7 +71,7 @@ class LocalConnection:
         self._follower = EmbedQueue(engine.store, engine.embedder, engine.clock)
 
     def _follow(self) -> None:
-        """Without a server nobody makes vectors: what waits gets its own before a search, as far as some seconds go."""
+        """Without a server no process makes vectors: what waits gets its own before a search, within some seconds."""
         embedder, clock = self.engine.embedder, self.engine.clock
         if self._follower.store is not self.engine.store:  # another generation is live now
             self._follower = EmbedQueue(self.engine.store, embedder, clock)
@@ -103,10 +103,10 @@ class LocalConnection:
 def open_connection(
     settings: Settings, pause: Callable[[float], None] = time.sleep, *, chat: Chat | None = None
 ) -> Connection:
-    """The door that the settings mean: the named server, the one of the folder, or the folder itself.
+    """The connection that the settings name: the named server, the one of the folder, or the folder itself.
 
     The folder's server is started if none runs, unless the settings turn that off. A folder that no server can open is
-    opened here, as far as that goes. With a chat, whatever is called through the door is called from there.
+    opened here, as far as that goes. With a chat, every call on the connection is made from there.
 
     Raises:
         DataLocked: the folder is held by a process that cannot be reached.
@@ -140,14 +140,14 @@ def folder_connection(
 
 class LazyConnection:
     """The folder's server, looked for at the first call: an agent that starts need not wait for it, and one whose
-    server cannot be started is told why by each call."""
+    server cannot be started gets the reason from each call."""
 
     def __init__(self, settings: Settings, chat: Chat | None = None):
         self._settings = settings
         self._chat = chat
         self._connection: RemoteConnection | None = None
         if running_server(settings) is None:
-            with suppress(Fault):  # the first call meets it again, and says it
+            with suppress(Fault):  # the first call meets it again, and raises it
                 start_server(settings)
 
     @property
@@ -165,7 +165,7 @@ class LazyConnection:
 
 
 class OpenConnection:
-    """A door for the length of a block."""
+    """A connection for the length of a block."""
 
     def __init__(self, settings: Settings, chat: Chat | None = None):
         self._settings = settings

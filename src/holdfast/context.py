@@ -1,4 +1,4 @@
-"""What every flow has at hand: who asks, the store, the clock, chance and the settings.
+"""What every flow is given: the caller, the store, the clock, randomness and the settings.
 
 It decides which agent a record belongs to and what a caller may see, in one place for all flows.
 """
@@ -73,16 +73,16 @@ class CallContext:
     home: Home | None = None  # where the memory lives; None for a past one, which is only read
     started: tuple[int, float] | None = None  # wall and steady clock when the engine was opened
     metrics: Metrics = field(default_factory=Metrics)  # what the engine counts
-    viewer: Viewer = field(default_factory=Viewer)  # who asks, and in which chat
+    viewer: Viewer = field(default_factory=Viewer)  # who calls, and in which chat
 
     @property
     def tenant(self) -> str:
         return self.caller.tenant
 
     def safe_now(self) -> int:
-        """Now for whoever deletes by age: a wall clock that leapt ahead since the start is not believed.
+        """Now, for deletion by age: a wall clock that jumped ahead since the start is not trusted.
 
-        A leap that was right after all, as on a machine that began with a wrong year, counts from the next start on.
+        A jump that was right after all, as on a machine that began with a wrong year, counts from the next start on.
         """
         now = self.clock.now_ms()
         if self.started is None:
@@ -116,7 +116,7 @@ class CallContext:
         return bound or named or self.settings.agent
 
     def speaks_for(self, agent: str | None) -> bool:
-        """Whether records of the agent are the caller's to bring in or replace; where agents share, all are."""
+        """Whether the caller may import or replace records of the agent; where agents share, it may for all."""
         if not self.settings.isolated or self.whole or agent is None:
             return True
         only = self.caller.agent or (self.settings.agent if self._is_confined else None)
@@ -135,7 +135,7 @@ class CallContext:
 
         Raises:
             Forbidden: the credential is bound to another agent than the one named.
-            InvalidRequest: agents are isolated and nobody says which one writes.
+            InvalidRequest: agents are isolated and the request does not name the one that writes.
         """
         agent = self.agent(asked)
         if agent is None and self.settings.isolated and not self.whole:
@@ -146,11 +146,11 @@ class CallContext:
         return agent
 
     def sees(self, asked: str | None = None) -> tuple[Condition, ...]:
-        """Conditions that keep a read to what the caller may see, and to the agent it asked for.
+        """Conditions that keep a read to what the caller may see, and to the agent it names.
 
         Raises:
             Forbidden: isolated, and the credential is bound to another agent than the one named.
-            InvalidRequest: isolated, and nobody says which agent asks.
+            InvalidRequest: isolated, and the request names no agent.
         """
         if self.whole:
             return ()
@@ -166,7 +166,7 @@ class CallContext:
 
     @property
     def in_chat(self) -> bool:
-        """Whether somebody in a chat asks, who sees memories and nothing else."""
+        """Whether the caller is in a chat, and so sees memories and nothing else."""
         return bool(self.viewer.umo) and not self.viewer.admin and not self.whole
 
     def sees_memories(self, asked: str | None = None) -> tuple[Condition, ...]:
@@ -179,12 +179,12 @@ class CallContext:
         return (Condition(AUDIENCE, "any", viewer_keys(self.viewer)),)
 
     def sees_audit(self, asked: str | None = None) -> tuple[Condition, ...]:
-        """The same for the audit log: whoever may not see a memory does not learn what was done to it."""
+        """The same for the audit log: a caller that may not see a memory does not learn what was done to it."""
         return self.sees_memories(asked)
 
     def may_see(self, record: Any, asked: str | None = None) -> bool:
-        """Whether a record that was fetched by its id is the caller's to see. Elsewhere than in isolated scope
-        a named agent only narrows lists. Chats are shown memories alone."""
+        """Whether the caller may see a record that was fetched by its id. Outside isolated scope a named agent only
+        narrows lists. Chats see memories only."""
         if not self.is_own(record, asked):
             return False
         if isinstance(record, Memory):
@@ -192,11 +192,11 @@ class CallContext:
         return not self.in_chat
 
     def check_change(self, *memories: Memory) -> None:
-        """Refuse whoever speaks in a chat to change what is told in all of them, unless the settings let him, or the
-        credential is an admin's: a bot has none of these.
+        """Refuse a change of global memories from a chat, unless the settings allow it or the credential is an
+        admin's: a bot has none of these.
 
         Raises:
-            Forbidden: all the memories are global. Whoever asks sees them, so saying so gives nothing away.
+            Forbidden: all the memories are global. The caller sees them, so the refusal discloses nothing.
         """
         admin = self.caller.may("admin") and not self.caller.chat
         may = not self.in_chat or admin or self.settings.chats_write_global
@@ -207,14 +207,14 @@ class CallContext:
             )
 
     def is_own(self, record: Any, asked: str | None = None) -> bool:
-        """Whether it belongs to the agent that asks; where agents are not isolated, all records do."""
+        """Whether it belongs to the calling agent; where agents are not isolated, all records do."""
         return all(getattr(record, one.column) == one.value for one in self.sees_shared(asked))
 
     def session_key(self, reader: Reader, name: str) -> str:
         """The key of the session that the caller means by a name.
 
-        Names are the clients' own, so two isolated agents may use the same one: whoever comes second gets a key
-        of its own, and neither notices the other.
+        Names are the clients' own, so two isolated agents may use the same one: the second gets a key of its
+        own, and neither notices the other.
         """
         agent = self.agent() if self.settings.isolated else None
         if needs_own_key(name):
@@ -235,7 +235,7 @@ class CallContext:
         audience: tuple[str, ...] = (EVERYBODY,),
         **details: Any,
     ) -> None:
-        """Say in the audit log who did what to which records, for those who may see all of them; never their text."""
+        """Log in the audit log who did what to which records, for those who may see all of them; never their text."""
         entry = AuditEntry(
             tenant=self.tenant,
             id=self.new_id("aud"),
@@ -257,9 +257,9 @@ class CallContext:
         tx.publish(Event(self.tenant, kind, record, session, getattr(record, "agent", None), audience))
 
     def announce(self, kind: Lifecycle, body: Json, agent: str | None = None) -> None:
-        """Tell live readers of the tenant, and the broker, what happened to a snapshot; never memory text.
+        """Publish what happened to a snapshot to the tenant's live readers and the broker; never memory text.
 
-        A restore opens another store: whoever tells of it takes a new context.
+        A restore opens another store: to publish it, take a new context.
         """
         agent = self.agent() if agent is None else agent
 

@@ -42,7 +42,7 @@ def address_of(card: Json, settings: Settings) -> Address:
     """How this process reaches the server of the card.
 
     The run token of the card proves as much as the secret does: only the owner of the folder can read it. A token of
-    the settings stands for less, and is what the caller means to be.
+    the settings grants less, and is the identity that the caller chose.
     """
     secret = settings.secret or ""
     return Address(str(card.get("url")), secret if secret.startswith(TOKEN_PREFIX) else str(card.get("token")))
@@ -102,7 +102,7 @@ def ensure_server(settings: Settings, *, clock: Clock | None = None, pause: Paus
     """The card of the folder's server, which answers; it is started if none runs.
 
     Raises:
-        Fault: why the server could not start, as it said itself.
+        Fault: why the server could not start, as it reported itself.
         DataLocked: a process that is no server has the folder open.
         ServerUnreachable: it does not answer.
     """
@@ -140,7 +140,7 @@ class StartedServer:
         return True
 
     def fault(self) -> Fault | None:
-        """What it said when it could not start; None if it only left the folder to another server."""
+        """What it reported when it could not start; None if it only left the folder to another server."""
         for line in reversed(log_since(self.home, self.log_before).splitlines()):
             try:
                 said = orjson.loads(line)
@@ -179,7 +179,7 @@ def _why(folder: DataFolder, started: StartedServer) -> Fault | None:
 
 
 def _full(folder: DataFolder) -> StorageFull | None:
-    """A server that could not write its log cannot say that the disk is full."""
+    """A server that could not write its log cannot report that the disk is full."""
     free = free_bytes(str(folder.home))
     if free is None or free >= FULL_BYTES:
         return None

@@ -1,4 +1,4 @@
-"""Chooses the embedder that the settings ask for, on this machine or behind an API."""
+"""Chooses the embedder that the settings name, on this machine or behind an API."""
 
 from __future__ import annotations
 

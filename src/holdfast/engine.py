@@ -35,9 +35,9 @@ from holdfast.store.port import Store
 log = logging.getLogger("holdfast")
 
 LARGE_IMPORT = 10_000  # records written by one process
-AGAIN_SECONDS = 5.0  # between two looks at a vault that could not be restored from
+AGAIN_SECONDS = 5.0  # between two tries of a vault that could not be restored from
 
-# What a restore mends: a memory that is damaged or too new, or one that is still in the vault.
+# What a restore repairs: a memory that is damaged or too new, or one that is still in the vault.
 CANNOT_OPEN: tuple[type[Fault], ...] = (DataDamaged, DataTooNew, RestorePending)
 
 
@@ -53,12 +53,12 @@ class Engine:
         *,
         rescue: bool = False,
     ):
-        """Open the folder. With `rescue` a memory that cannot be opened is held all the same: its snapshots can be
-        listed, verified and restored, and everything else gets the fault that opening it gave.
+        """Open the folder. With `rescue` a memory that cannot be opened is still held: its snapshots can be listed,
+        verified and restored, and every other call gets the fault that opening it gave.
 
         Raises:
             DataLocked: another process has it open.
-            DataDamaged, DataTooNew, RestorePending: it cannot be opened, and `rescue` was not said.
+            DataDamaged, DataTooNew, RestorePending: it cannot be opened, and `rescue` is off.
         """
         self.settings = settings
         self.clock = clock or SystemClock()
@@ -123,23 +123,23 @@ class Engine:
         end_waiting(self.folder.home)
         if begun is not None:
             self._say_begun(begun)
-        with suppress(Fault):  # a vault that cannot be asked stops no memory that is there
+        with suppress(Fault):  # a vault that cannot be reached stops no memory that is there
             self._apart = vault_mismatch(archive_of(self.context(Caller(name="first start"))))
         self._opened_at = self._live.store.last_seq()
 
     def _fill(self) -> Identity | None:
-        """Bring the vault's memory into one that holds nothing, if that is so; which snapshot."""
+        """Restore the vault's memory if this one is empty; which snapshot."""
         archive = archive_of(self.context(Caller(name="first start")))
-        with suppress(DataDamaged):  # the next reader is told
+        with suppress(DataDamaged):  # the next reader gets it
             if is_blank(archive, self._live.opened().read()):
                 return fill_from_vault(archive)
         return None
 
     def _say_begun(self, snapshot: Identity) -> None:
-        """In the audit log, and what the vault holds beside it: no caller is there to be told."""
+        """Log it, with what the vault holds beside it: there is no caller to report it to."""
         ctx = self.context(Caller(name="first start"))
         ctx.store.write(lambda tx: ctx.audit(tx, "snapshot_restore", (snapshot.id,), None))
-        with suppress(Fault):  # a disk that is full now: the memory is there, and the log says it
+        with suppress(Fault):  # a disk that is full now: the memory is there, and the log has it
             self._restored = note_restore(self.folder.home, snapshot, self.clock.now_ms())
         log.warning("%s", FirstRestore(snapshot.id, snapshot.created_at, 0).message)
         with suppress(Fault):  # the memory is there, whatever the vault answers now
@@ -151,7 +151,7 @@ class Engine:
         if (failure := self.store.failure()) is not None:
             return failure
         if self._apart is not None:
-            with suppress(Fault):  # it is asked again the next time
+            with suppress(Fault):  # it is checked again the next time
                 self._apart = vault_mismatch(archive_of(self.context(Caller(name="first start"))))
         return self._apart
 
@@ -161,7 +161,7 @@ class Engine:
         if found is None or not found.is_news(now):
             return None
         if found.told_at is None:
-            with suppress(Fault):  # then it is told again
+            with suppress(Fault):  # then it is reported again
                 self._restored = note_reported(self.folder.home, found, now)
         return found.message
 
@@ -194,12 +194,12 @@ class Engine:
                 self._trying.release()
 
     def _is_given_up(self) -> bool:
-        """Whether the user has said since the last try that there is nothing to wait for."""
+        """Whether the user has declared since the last try that there is nothing to wait for."""
         return self._waited and not is_waiting(self.folder.home)
 
     @property
     def store(self) -> Store:
-        """The live store. Whoever begins something keeps to the one it began with."""
+        """The live store. A caller that began with one keeps to it."""
         return self._live.store
 
     def exchange(self, build: Build, tenant: str) -> str:
@@ -258,13 +258,13 @@ class Engine:
     def close(self) -> None:
         """Close the store, then let others open the folder.
 
-        What a large import wrote without a server is folded first: the next to open it would read it row by row.
+        What a large import wrote without a server is compacted first: the next to open it would read it row by row.
         """
         if self.fault is not None:
             self._live.close_anyway()
         elif self._live.is_open():
             if self.store.last_seq() - self._opened_at >= LARGE_IMPORT:
-                with suppress(Fault):  # a disk that takes no more must not keep the folder locked
+                with suppress(Fault):  # a full or failing disk must not keep the folder locked
                     self.store.compact_words()
             self._live.close()
         self._lock.__exit__()

@@ -29,14 +29,14 @@ _LOOPBACK = frozenset({"127.0.0.1", "localhost", "::1"})
 
 @dataclass(frozen=True, slots=True)
 class Project:
-    """A project that a hook told of, and the names under which it was known before."""
+    """A project that a hook reported, and the names under which it was known before."""
 
     key: str
     aliases: tuple[str, ...] = ()
 
 
 def project_names(ctx: CallContext, project: str | None) -> tuple[str, ...]:
-    """All names under which records of a project are stored; none if no project is asked for.
+    """All names under which records of a project are stored; none if no project is given.
 
     A bare name (`shop`) means the one known project that is called so. Records that carry only the name of a folder
     count as those of the project of that name, as long as there is one.
@@ -63,7 +63,7 @@ def project_names(ctx: CallContext, project: str | None) -> tuple[str, ...]:
 
 
 def of_project(ctx: CallContext, project: str | None) -> tuple[Condition, ...]:
-    """The condition that records belong to a project; none if no project is asked for.
+    """The condition that records belong to a project; none if no project is given.
 
     Raises:
         InvalidRequest: the name is that of several projects.
@@ -141,7 +141,7 @@ def note_project(ctx: CallContext, tx: Tx, project: str, cwd: str) -> None:
 
 
 def _is_folder_name(project: str, cwd: str) -> bool:
-    """Whether a project's name says no more than the working folder does: nothing, a folder in it, or its path."""
+    """Whether a project's name adds nothing to the working folder: it is empty, a folder in it, or its path."""
     if not project:
         return True
     parts = [part for part in cwd.replace("\\", "/").split("/") if part]
@@ -190,7 +190,7 @@ def _has_records(ctx: CallContext, reader: Reader, project: str) -> bool:
 
 
 def _known(ctx: CallContext, reader: Reader) -> dict[str, Project]:
-    """Every project that a hook told of, as far as the caller may know of it."""
+    """Every project that a hook reported, as far as the caller may see it."""
     own = "" if ctx.whole else _id(ctx, PROJECT, "")
     found = reader.find(NOTES, ctx.tenant, *where(kind=PROJECT), order="id", limit=_MOST_PROJECTS)
     projects = [_read(note) for note in found if note.id.startswith(own)]
@@ -198,7 +198,7 @@ def _known(ctx: CallContext, reader: Reader) -> dict[str, Project]:
 
 
 def _read(note: Note) -> Project:
-    """The project of a note; one without a key where an import brought a note that does not say."""
+    """The project of a note; one without a key where an import brought a note that has none."""
     try:
         content = orjson.loads(note.content)
         return Project(str(content["key"]), tuple(map(str, content["aliases"])))

@@ -1,7 +1,7 @@
 """Requests to a running server over HTTP. Light to import: every command that finds a server loads this and no more.
 
-A server may be restarted under an open door, with another port and another token. The door then finds it again and
-sends the request once more, if that cannot do the work twice.
+A server may be restarted under an open connection, with another port and another token. The connection then finds it
+again and sends the request once more, if that cannot do the work twice.
 """
 
 from __future__ import annotations
@@ -32,10 +32,10 @@ UNAUTHORIZED = 401
 _LOOPBACK = frozenset({"127.0.0.1", "localhost", "::1"})
 CONNECT_SECONDS = 10.0
 ANSWER_SECONDS = 120.0
-LONG_SECONDS = 6 * 3600.0  # what reads or writes a whole memory; a server that is gone is noticed at once all the same
+LONG_SECONDS = 6 * 3600.0  # what reads or writes a whole memory; a server that is gone is still noticed at once
 # The server closes an idle connection after 15 s: this side closes first and never writes into one that is closing.
 IDLE_SECONDS = 4.0
-# A server that is silent for so long is asked whether it is still there. Twice in a row without a word, and it hangs.
+# A server that is silent for so long is probed. If it does not answer twice in a row, it hangs.
 SILENT_SECONDS = 5.0
 SILENT_LOOKS = 2
 
@@ -112,7 +112,7 @@ class RemoteConnection:
         finder: ServerFinder | None = None,
         agent: str | None = None,
     ):
-        """Requests to that address; the finder says where the server is once it is no longer there."""
+        """Requests to that address; the finder looks up the server once it is no longer there."""
         self._chat = _chat_headers(chat)
         self._finder = finder
         self._agent = agent
@@ -260,7 +260,7 @@ class _Pool:
                 raise _hangs(operation, self.address.url)
 
     def _is_there(self) -> bool:
-        """Whether anything answers at the address, whatever it says."""
+        """Whether anything answers at the address, whatever the answer."""
         probe = self._new(SILENT_SECONDS)
         try:
             probe.request("GET", self._parts.path.rstrip("/") + "/livez")
@@ -378,7 +378,7 @@ def _path(operation: Endpoint, arguments: dict[str, Any]) -> tuple[str, dict[str
     path = operation.path
     for name in re.findall(r"\{(\w+)\}", path):
         value = str(arguments.get(name) or "")
-        if not value:  # it would be another path; the operation itself says what is wrong
+        if not value:  # it would be another path; the operation itself reports what is wrong
             operation.read(arguments)
             raise InvalidRequest(f"{operation.name}: {name} is required")
         del arguments[name]
@@ -414,7 +414,7 @@ _BY_CODE = {fault.code: fault for fault in every_fault()}
 
 
 def fault_from(body: Mapping[str, Any], status: int) -> Fault:
-    """The fault that a server's error answer stands for."""
+    """The fault that a server's error answer represents."""
     kind = _BY_CODE.get(str(body.get("code")), Fault)
     shown = {"error", "code", "hint", "retryable"}
     details = {name: value for name, value in body.items() if name not in shown}

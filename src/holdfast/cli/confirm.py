@@ -1,6 +1,6 @@
-"""Commands that remove by a plan: at a terminal the plan is shown first, and nothing goes that nobody agreed to.
+"""Commands that remove by a plan: at a terminal the plan is shown first, and nothing is removed without consent.
 
-A program is not asked: it means what it calls.
+A program is not prompted: it means what it calls.
 """
 
 from __future__ import annotations
@@ -24,10 +24,10 @@ def add_yes(parser: argparse.ArgumentParser) -> None:
 
 
 def confirmed_call(connection: Connection, operation: Row, arguments: Json, given: argparse.Namespace) -> Json:
-    """The operation's answer; at a terminal once the plan was shown and agreed to, or --yes was said before.
+    """The operation's answer; at a terminal once the plan was shown and agreed to, or --yes was passed.
 
     Raises:
-        InvalidRequest: nobody agreed; nothing was removed.
+        InvalidRequest: the user did not agree; nothing was removed.
     """
     if given.yes or given.json or arguments.get("dryRun") or not _is_interactive():
         return _called(connection, operation, arguments)

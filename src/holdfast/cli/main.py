@@ -47,7 +47,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     except KeyboardInterrupt:
         return INTERRUPTED
     except BrokenPipeError:
-        sys.stderr.close()  # the reader went away: nobody is left to tell
+        sys.stderr.close()  # the reader went away: no one reads an error
         return 0
     except Exception as error:  # noqa: BLE001 - the CLI edge: a person gets a sentence, not a traceback
         from holdfast.cli.output.render import print_fault
@@ -216,7 +216,7 @@ def _print(row: Row, answer: Any, place: str, *, narrowed: bool) -> None:
 
 
 def _exit_code(answer: Any) -> int:
-    """0, unless the answer is a verification that says otherwise."""
+    """0, unless the answer is a verification that failed."""
     if not isinstance(answer, dict) or answer.get("sound", True):
         return 0
     return int(answer.get("exitCode", DAMAGED))

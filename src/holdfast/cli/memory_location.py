@@ -43,7 +43,7 @@ def connection_of(given: argparse.Namespace, settings: Settings | None = None) -
     settings = settings or settings_of(given)
     connection = _connection(settings)
     try:
-        # A program that asks for JSON reads its faults from there.
+        # A program that requests JSON reads its faults from there.
         if not getattr(given, "json", False) and (told := _note(given, settings, connection)):
             sys.stderr.write(f"{told}\n")
         yield connection

@@ -25,7 +25,7 @@ COMMON_OPTIONS = frozenset({"--json", "--data", "--url", "--no-daemon"})
 
 
 def _flag(name: str) -> str:
-    """The option of an argument; one that shares its name with a common option is told apart."""
+    """The option of an argument; one that shares its name with a common option gets another."""
     return f"--{name}-json" if name in _COMMON else f"--{kebab(name)}"
 
 

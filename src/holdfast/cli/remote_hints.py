@@ -27,7 +27,7 @@ _BY_SETTINGS: tuple[type[Fault], ...] = (
 
 @contextmanager
 def whose_settings(connection: Connection) -> Iterator[None]:
-    """Whoever just set a key in this shell is told that a server, which was started without it, does the work."""
+    """Report that a server did the work: a key just set in this shell does not reach a server that already runs."""
     try:
         yield
     except _BY_SETTINGS as fault:

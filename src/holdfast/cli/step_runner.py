@@ -1,4 +1,4 @@
-"""Long work in steps: each is a request of its own, so that it is seen to move, and can be broken off and resumed."""
+"""Long work in steps: each is a request of its own, so that progress shows, and it can be interrupted and resumed."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 
 
 def in_steps(connection: Connection, operation: Row, arguments: Json) -> Json:
-    """Ask until nothing remains; the last answer, with what all of them did."""
+    """Call until nothing remains; the last answer, with what all of them did."""
     with progress() as bar:
         task = bar.add_task(operation.summary.rstrip("."), total=None)
         whole: Json = connection.call(operation, {**arguments, "limit": 1})

@@ -50,7 +50,7 @@ def identity_of(text: object) -> Any | None:
 
 
 def public_of(identity: Any) -> str | None:
-    """The recipient of an age identity; an SSH key does not tell its own."""
+    """The recipient of an age identity; an SSH key does not contain its own."""
     return str(identity.to_public()) if isinstance(identity, pyrage.x25519.Identity) else None
 
 

@@ -1,8 +1,8 @@
-"""The files of a bundle by their names, and which texts name one. The one place that says so, for callers and server.
+"""The files of a bundle by their names, and which texts name one. The one definition, for callers and server.
 
-<id>.tar.zst or <id>.tar.zst.age      the body
-<id>.chunks or <id>.chunks.age        the body as a chunk index, with the packs that it names in packs/
-<id>.manifest.json                    what it says about itself
+<id>.tar.zst or <id>.tar.zst.age      the bundle
+<id>.chunks or <id>.chunks.age        the bundle as a chunk index, with the packs that it names in packs/
+<id>.manifest.json                    what it records about itself
 <either>.sha256                       a sidecar: its SHA-256 as `sha256sum -c` reads it
 """
 

@@ -7,7 +7,7 @@ from types import TracebackType
 
 
 class OnFailure:
-    """Around a block: if it fails, whatever the reason, the function is called, and the failure goes on."""
+    """Around a block: if it fails, whatever the reason, the function is called, and the exception propagates."""
 
     def __init__(self, undo: Callable[..., object], *given: object, **named: object):
         self._undo, self._given, self._named = undo, given, named

@@ -1,6 +1,6 @@
-"""Files that last: written whole, synced, named without overwriting, and owned by whoever holds their lock.
+"""Files that last: written whole, synced, named without overwriting, and owned by the process that holds their lock.
 
-The kernel frees a lock when its process dies, so what is locked by nobody is nobody's.
+The kernel frees a lock when its process dies, so a file that no process locks has no owner.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ FULL = {errno.ENOSPC, errno.EDQUOT}
 _NO_LINKS = {errno.EPERM, errno.ENOTSUP, errno.ENOSYS, errno.EMLINK}
 
 _NOT_ALLOWED = "This user may not write there: change the owner or the permissions."
-# Nothing is wrong with the disk: what it needs is said instead.
+# Nothing is wrong with the disk: the message names what is needed instead.
 _CLOSED = {
     errno.EROFS: "The file system is mounted read-only: mount it for writing.",
     errno.EACCES: _NOT_ALLOWED,

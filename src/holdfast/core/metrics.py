@@ -26,7 +26,7 @@ _VALUE = re.compile(r"[A-Za-z0-9_.-]{1,64}")
 
 @dataclass(frozen=True, slots=True)
 class Metric:
-    """One row: what is measured. A gauge is asked for when the metrics are read; the others add up."""
+    """One row: what is measured. A gauge is queried when the metrics are read; the others add up."""
 
     name: str
     kind: Kind
@@ -168,7 +168,7 @@ def _series(metric: Metric, labels: Mapping[str, str]) -> Series:
 
 
 def _bounded(known: Mapping[Series, object], series: Series) -> Series:
-    """The series, or one that says "other" where a value is no word of ours, or where there are too many."""
+    """The series, or one labelled "other" where a value is unknown to us, or where there are too many."""
     if series in known or not series:
         return series
     if len(known) >= MOST_SERIES:

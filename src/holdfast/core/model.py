@@ -17,7 +17,7 @@ Scope = Literal["read", "write", "admin", "root"]
 Json = dict[str, Any]
 
 DEFAULT_TENANT = "default"
-RULE_TYPES = frozenset({"preference", "convention", "rule"})  # of memories that say what the user wants
+RULE_TYPES = frozenset({"preference", "convention", "rule"})  # of memories that state what the user wants
 RULES_DOMAIN = "rules"  # of memories that stand for a line of CLAUDE.md or the like
 EVERYBODY = "all"  # the key of every caller outside of chats; what only some may see has others
 IN_CHATS = "chats"  # the key of everybody in a chat
@@ -37,13 +37,13 @@ TOKEN_CALLER = "token:"  # noqa: S105
 
 @dataclass(frozen=True, slots=True)
 class Caller:
-    """Who asks: from the credential, never from a parameter of the request."""
+    """Who calls: from the credential, never from a parameter of the request."""
 
     tenant: str = DEFAULT_TENANT
     agent: str | None = None
     scopes: frozenset[Scope] = frozenset({"read", "write", "admin", "root"})
     name: str = "local"
-    chat: Chat | None = None  # the one that the whole connection speaks for, whatever its requests say
+    chat: Chat | None = None  # the one that the whole connection is for, whatever its requests name
     owner: bool = False  # a command of the folder's own user, who can read every file that it names
 
     @property
@@ -61,7 +61,7 @@ class Event:
 
     tenant: str
     kind: str
-    body: Any  # a record, or JSON; it is given its shape only if somebody reads it
+    body: Any  # a record, or JSON; it is given its shape only if a reader needs it
     session_id: str | None = None
     agent: str | None = None
     audience: tuple[str, ...] = (EVERYBODY,)
@@ -304,7 +304,7 @@ class Insight:
 class Statement:
     """A sentence that was said in a session and is worth knowing later, word for word.
 
-    `source_id` is the observation it was said in. A relation `supersedes` between two statements says that the newer
+    `source_id` is the observation it was said in. A relation `supersedes` between two statements means that the newer
     one replaced the older.
     """
 

@@ -71,7 +71,7 @@ class Embedder(Protocol):
         """Do what takes long before the first use: find, fetch and load a local model. Called in the background.
 
         Raises:
-            EmbedderUnavailable: the model cannot be had; it may be asked again, which costs little.
+            EmbedderUnavailable: the model cannot be loaded; a retry is allowed and costs little.
         """
         ...
 
@@ -102,23 +102,23 @@ class Embedder(Protocol):
         ...
 
     def fault(self) -> Fault | None:
-        """Why it could not be used when it was last tried; None if it could, or was not tried. Tells no text."""
+        """Why it could not be used when it was last tried; None if it could, or was not tried. Discloses no text."""
         ...
 
     def reads(self, text: str) -> float:
-        """How much of a text is in letters that the model knows, 0 to 1; the text goes nowhere. What the model says of
-        the rest is little."""
+        """How much of a text is in letters that the model knows, 0 to 1; the text is not sent. For the rest
+        the model is of little use."""
         ...
 
 
 @dataclass(frozen=True, slots=True)
 class VaultObject:
-    """Bytes in a vault: their name and size. What the vault says beyond that is not part of what they are."""
+    """Bytes in a vault: their name and size. What the vault reports beyond that is not part of their identity."""
 
     name: str
     size: int
     tag: str = field(default="", compare=False)  # another one for other bytes; for `replace`
-    sha256: str | None = field(default=None, compare=False)  # the vault's own word, where it has one
+    sha256: str | None = field(default=None, compare=False)  # as the vault reports it, if it does
 
 
 @dataclass(frozen=True, slots=True)
@@ -132,7 +132,7 @@ class Upload:
 
 @dataclass(frozen=True, slots=True)
 class Capabilities:
-    """What a vault can do beyond the rest. A caller asks before it relies on it."""
+    """Optional features of a vault. A caller checks before it relies on one."""
 
     replace: bool = True
     together: bool = False  # `put_all` is one step: all of them or none
@@ -143,21 +143,21 @@ class Capabilities:
 
 @dataclass(frozen=True, slots=True)
 class VaultState:
-    """How a vault is, as far as it can tell without reading everything."""
+    """The state of a vault, as far as it is known without reading everything."""
 
-    free: int | None = None  # bytes that it still takes; None if it cannot tell
+    free: int | None = None  # bytes that it still takes; None if unknown
     used: int | None = None
-    public: bool = False  # whether anybody may read it
+    public: bool = False  # whether it is readable without a credential
 
 
 class Vault(Protocol):
     """Named bytes elsewhere. Names are relative paths of safe characters with `/` between their parts.
 
-    Every method may raise what its place is up to, each kind as itself and none of them as "not found":
+    Every method may raise the faults of its place, each kind as itself and none of them as "not found":
 
         VaultUnauthorized, VaultRefused: the credential is not valid, or does not reach this far; or there is no such
             vault.
-        VaultBusy: too many requests; `details["retryAfter"]` are the seconds that the vault asks to wait, if it does.
+        VaultBusy: too many requests; `details["retryAfter"]` are the seconds to wait, if the vault names them.
         VaultUnreachable: no answer that can be used.
         VaultDamaged: an answer that contradicts itself.
         VaultFull: no room.
@@ -218,7 +218,7 @@ class Vault(Protocol):
     def list(self, prefix: str = "", after: str = "") -> Iterator[VaultObject]:
         """What lies under the prefix, in the order of names, from the first one after `after` on.
 
-        Whoever was interrupted, or wants only a page, goes on after the last name he saw.
+        A caller that was interrupted, or wants only a page, goes on after the last name it saw.
         """
         ...
 
@@ -227,5 +227,5 @@ class Vault(Protocol):
         ...
 
     def state(self) -> VaultState:
-        """How the vault is now; at least that it can be reached."""
+        """The state of the vault now; at least that it can be reached."""
         ...

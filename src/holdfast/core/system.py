@@ -1,4 +1,4 @@
-"""The real clock and entropy, and threads of low priority. Nothing else in Holdfast reads time or chance."""
+"""The real clock and entropy, and threads of low priority. Nothing else in Holdfast reads time or random numbers."""
 
 from __future__ import annotations
 

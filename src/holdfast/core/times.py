@@ -12,7 +12,7 @@ _EPOCH_MS = re.compile(r"-?\d{10,15}")
 
 DAY_MS = 86_400_000
 
-# Year 1970 to year 9999: what ISO text with four digits can say.
+# Year 1970 to year 9999: what ISO text with four digits can express.
 _LOWEST, _HIGHEST = 0, 253_402_300_799_999
 
 

@@ -29,7 +29,7 @@ _OWN_NAMES: dict[tuple[type[Any], str], str] = {
     (Summary, "files"): "filesModified",
 }
 _OWN_HIDDEN = {(Memory, "audience")}  # follows from the scope, the chat and the owners
-# Names that say nothing where they have these values: most memories were made in no chat.
+# Names that are left out where they have these values: most memories were made in no chat.
 _USUAL: dict[type[Any], Json] = {
     Memory: {
         "visibility": "group", "umo": None, "owners": [], "shareIntoGroups": False, "uri": "", "domain": "",
@@ -198,7 +198,7 @@ def schema(record: type[Any]) -> Json:
             kind = {"type": "string", "format": "date-time"}
         if field.kind is tuple:
             kind["items"] = {"type": "string"}
-        empty = field.optional or (record is Slot and field.is_time)  # a standard slot nobody wrote to has no times
+        empty = field.optional or (record is Slot and field.is_time)  # a standard slot never written to has no times
         properties[field.name] = {"anyOf": [kind, {"type": "null"}]} if empty else kind
     return {"type": "object", "properties": properties}
 

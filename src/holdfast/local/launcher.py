@@ -14,7 +14,7 @@ LOG = "server.log"
 OLD_LOG = "server.log.1"
 LOG_BYTES = 1_000_000
 
-# Shells in which web applications are developed have it; a server that nobody typed must not take that port.
+# Shells in which web applications are developed have it; a server that the user did not start must not take that port.
 _OTHERS_PORT = "PORT"
 
 # The shell ends at once and leaves the server to init: no caller has to wait for it or is left with a dead child.
@@ -52,7 +52,7 @@ def launch_server(home: str | None, environ: Mapping[str, str]) -> int:
 
 
 def log_size(home: str) -> int:
-    """How long the log is now: what a server that is started next has to say comes after it."""
+    """How long the log is now: what a server that is started next logs comes after it."""
     try:
         return os.stat(os.path.join(home, LOG)).st_size
     except OSError:

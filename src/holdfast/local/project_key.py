@@ -74,7 +74,7 @@ def is_path(name: str) -> bool:
 
 
 def is_key(name: str) -> bool:
-    """Whether a project's name says where it is, and not only what its folder is called."""
+    """Whether a project's name contains where it is, and not only what its folder is called."""
     return "/" in name or "\\" in name
 
 

@@ -2,7 +2,7 @@
 
 One file for each request, named so that the order of the names is the order of the requests. The files hold memory
 text before redaction, so they are for the owner alone. When the spool is full, what waits stays and what is new is
-refused and counted: the beginning of a story without its end is worth more than the other way round.
+refused and counted: the beginning of a session without its end is worth more than the end alone.
 
 On a full disk a request goes into the space of a reserve, or to a folder on another disk (`spool_space.py`). What is
 there waits like the rest.

@@ -4,7 +4,7 @@ The reserve is a file whose blocks are allocated while there is space. A hook th
 much as one request needs, so that a process that fills the disk cannot take all of it at once. The last part of it
 stays for counting what is lost.
 
-Folders on other disks are in places that every process of the user knows, whatever its environment says. They are used
+Folders on other disks are in places that every process of the user knows, whatever its environment is. They are used
 only if they belong to the user alone: what lies in them is taken into the memory.
 
 Standard library only, like the spool.

@@ -136,7 +136,7 @@ class App:
         await self.mcp.asgi_app(scope, receive, send)
 
     async def _livez(self, request: Request) -> Response:
-        """Open to everybody, so it says only that this is alive and whether it asks for a secret."""
+        """Open to everybody, so it reports only that this is alive and whether it requires a secret."""
         return _json({"status": "ok", "service": "holdfast", "signIn": bool(self.engine.settings.secret)})
 
     async def _home(self, request: Request) -> Response:
@@ -207,7 +207,7 @@ def _json(value: Any, status: int = 200) -> Response:
 
 
 def _tool_fault(fault: Fault) -> Response:
-    """A failed tool is an error of the call: the status says so, and the body is what a model can read."""
+    """A failed tool is an error of the call: the status shows it, and the body is what a model can read."""
     body = fault.to_dict()
     content = [{"type": "text", "text": text_of(body)}]
     answer = _json({**body, "content": content, "isError": True}, fault.http_status)

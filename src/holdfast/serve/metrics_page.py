@@ -1,7 +1,7 @@
-"""What GET /metrics says, by who asks.
+"""What GET /metrics returns, by caller.
 
-Numbers of the whole server tell one tenant how busy the others are, so a token of a tenant reads only how many records
-it has itself; whoever runs the server reads everything.
+Numbers of the whole server show one tenant how busy the others are, so a token of a tenant reads only how many records
+it has itself; the server's operator reads everything.
 """
 
 from __future__ import annotations
@@ -42,7 +42,7 @@ def _process(engine: Engine) -> Iterator[str]:
 
 
 def _resident_bytes() -> int | None:
-    """From Linux; elsewhere nothing is said."""
+    """From Linux; elsewhere none."""
     try:
         pages = Path("/proc/self/statm").read_text(encoding="ascii").split()[1]
     except OSError:
@@ -79,9 +79,9 @@ def _broker(broker: Broker | None) -> Iterator[str]:
 
 
 def _own_records(ctx: CallContext) -> Iterator[str]:
-    """Of memory alone, and in isolated scope of the agent that asks alone."""
+    """Of memory only, and in isolated scope of the calling agent only."""
     if ctx.settings.isolated and ctx.agent() is None:
-        return  # nobody to count for
+        return  # no agent to count for
     reader = ctx.store.read()
     told = [table for table in TABLES if table.told]
     bounds = {one.name: ctx.sees_memories() if one is MEMORIES else ctx.sees() for one in told}

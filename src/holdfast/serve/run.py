@@ -43,11 +43,11 @@ class RunningServer:
         own_process: bool = False,
     ):
         """Open the folder. A server `on_demand` takes another port if its own is in use, and ends when it is idle.
-        With `own_process` the whole process ends at the latest some seconds after it was told to stop.
+        With `own_process` the whole process ends at the latest some seconds after it was stopped.
 
         Raises:
-            DataLocked: another process has it open. One that cannot be opened is served all the same: every answer
-                says why, and it can be restored.
+            DataLocked: another process has it open. One that cannot be opened is still served: every answer
+                names the reason, and it can be restored.
             InvalidSettings: the address may not be listened on.
         """
         self._on_ready = on_ready
@@ -82,7 +82,7 @@ class RunningServer:
             log.error("%s. %s", fault.message, fault.hint)
 
     def _ending(self) -> None:
-        """It listens no more: no caller may be led here, and no thread may keep the folder for ever."""
+        """It listens no more: no caller may be directed here, and no thread may keep the folder for ever."""
         self.engine.folder.withdraw()
         if self._own_process:
             timer = threading.Timer(END_SECONDS, _end_process)

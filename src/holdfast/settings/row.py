@@ -65,7 +65,7 @@ def one_of(*words: str) -> Parse:
 
 
 def embedder(raw: str) -> str:
-    # agentmemory says "local" for the model on this machine.
+    # agentmemory has "local" for the model on this machine.
     return str(one_of("minilm", "none", "gemini", "openai")("minilm" if raw.strip().lower() == "local" else raw))
 
 

@@ -33,7 +33,7 @@ REPAIR = "holdfast verify --repair-index"
 RESTORE = "holdfast snapshot restore latest --yes"
 SALVAGE = "holdfast snapshot salvage --yes"
 
-# What follows from the records, and the file as a whole: if records are on its damaged pages, their own table says so.
+# What follows from the records, and the file as a whole: if records are on its damaged pages, their own table shows it.
 _DERIVED = frozenset({"database", "words", "sketches", "vectors"})
 
 
@@ -57,7 +57,7 @@ class Damage:
 
 
 def damage_of(findings: Iterable[Finding]) -> Damage | None:
-    """The damage that findings of a verification tell of. An index that is only out of step is none: it is sound data,
+    """The damage that findings of a verification report. An index that is only out of step is none: it is sound data,
     and writes to it do no harm."""
     broken = [one for one in findings if one.kind != "index_out_of_step"]
     if not broken:
@@ -68,7 +68,7 @@ def damage_of(findings: Iterable[Finding]) -> Damage | None:
 
 
 def _plain(finding: Finding) -> str:
-    """A finding in words for everybody; what SQLite says of pages is for the log."""
+    """A finding in words for everybody; what SQLite reports of pages is for the log."""
     if finding.table == "database":
         return "pages of the database file are damaged"
     if finding.kind == "page_damaged":
@@ -77,7 +77,7 @@ def _plain(finding: Finding) -> str:
 
 
 def read_damage(generation: Path) -> Damage | None:
-    """What was noted of a generation. A note that cannot be read is a note all the same."""
+    """What was noted of a generation. A note that cannot be read still counts."""
     try:
         with (generation / DAMAGED).open("rb") as file:
             said = orjson.loads(file.read(_MOST_BYTES))
@@ -110,10 +110,10 @@ WayOut = Callable[[Damage], str]
 
 
 class DamageWatch:
-    """Whether one generation is known to be damaged; any thread may tell it."""
+    """Whether one generation is known to be damaged; any thread may report it."""
 
     def __init__(self, generation: Path, way_out: WayOut | None = None):
-        """`way_out` says what to do about damage; it knows which snapshots there are."""
+        """`way_out` returns what to do about damage; it knows which snapshots there are."""
         self._generation = generation
         self._way_out = way_out
         self._lock = threading.Lock()

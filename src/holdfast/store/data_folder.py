@@ -3,8 +3,8 @@
 <home>/CURRENT              the name of the live generation
 <home>/PREVIOUS             from which generation to which the last switches went
 <home>/gen-000001/          one whole store
-<home>/.gen-000002/         one that is being built, or removed: nobody's once the process that did it is dead
-<home>/lock                 held by whoever has the store open for writing
+<home>/.gen-000002/         one that is being built, or removed: without an owner once that process is dead
+<home>/lock                 held by the process that has the store open for writing
 <home>/server.json          address and run token of a running server, readable by its owner only
 """
 
@@ -31,7 +31,7 @@ DAMAGED = "damaged"  # beside a database that was found damaged: what is known o
 MADE = "made"  # beside a database that was made: without the database, something was lost
 _GENERATION = re.compile(r"gen-\d{6,}")
 _UNFINISHED = re.compile(r"\.gen-\d{6,}(-old)?")
-_SWITCHES = 2  # one that did not come to its end, and the one before it
+_SWITCHES = 2  # one that was not completed, and the one before it
 
 
 def _new(path: Path) -> Path:
@@ -101,7 +101,7 @@ class DataFolder:
         """The generation to begin with: the only one there is, or a new one.
 
         Raises:
-            DataDamaged: several are there, and the pointer that says which is live is gone.
+            DataDamaged: several are there, and the pointer to the live one is gone.
         """
         found = self.generations()
         if len(found) > 1:
@@ -205,7 +205,7 @@ class DataFolder:
         return None
 
     def new_generation(self) -> Path:
-        """A folder to build the next generation in; nobody looks at it before `finish`. Call it with the lock held."""
+        """A folder to build the next generation in; no process reads it before `finish`. Call it with the lock held."""
         named = [*self.generations(), *(name for pair in self._switches() for name in pair)]
         building = [entry.name[1:].removesuffix("-old") for entry in self._unfinished()]
         number = max((int(name.removeprefix("gen-")) for name in (*named, *building)), default=0) + 1
@@ -257,7 +257,7 @@ class DataFolder:
         return (self.home / name / DAMAGED).exists()
 
     def remove(self, name: str) -> None:
-        """Take a generation out of sight first: a kill in the middle must not leave half of one under its name."""
+        """Remove a generation. It is renamed first: a kill in the middle must not leave half of one under its name."""
         try:
             hidden = self.home / f".{name}-old"
             (self.home / name).rename(hidden)
@@ -271,7 +271,7 @@ class DataFolder:
 
     def sweep(self) -> None:
         """Remove what dead processes began to build, to write or to remove. Call it when the lock was just taken:
-        whoever else could be at it would hold it."""
+        another process that builds or removes would hold it."""
         for path in (self._pointer, self._history):
             try:
                 _new(path).unlink(missing_ok=True)
@@ -285,7 +285,7 @@ class DataFolder:
         return self.home / "server.json"
 
     def announce(self, card: Json) -> None:
-        """Tell the command line and stdio MCP where this server is reached."""
+        """Publish to the command line and stdio MCP where this server is reached."""
         write_durably(self._card, orjson.dumps(card))
 
     def withdraw(self) -> None:
@@ -297,7 +297,7 @@ class DataFolder:
     def announced(self) -> Json | None:
         """The running server's card, or None if the lock is free or there is none."""
         card = self.card()
-        # A card that a killed server left says nothing about who holds the folder now.
+        # A card that a killed server left does not show who holds the folder now.
         return card if card and str(card.get("pid")) == self.owner() and self.is_locked() else None
 
     def card(self) -> Json | None:
@@ -316,7 +316,7 @@ class DataFolder:
             return ""
 
     def is_locked(self) -> bool:
-        """Whether some process holds the folder. It is asked without becoming the owner in between."""
+        """Whether some process holds the folder. The check does not become the owner in between."""
         try:
             handle = os.open(self.home / "lock", os.O_RDWR | os.O_CLOEXEC)
         except FileNotFoundError:

@@ -71,7 +71,7 @@ class Memory(Protocol):
     def capture(self, into: Path, tenant: str, *, check: bool = True) -> CapturedFile:
         """Write the tenant's memory as it is at one moment into a new portable file, which is not synced.
 
-        Without `check` the caller has to call `portable.check_store` before it believes in the file.
+        Without `check` the caller has to call `portable.check_store` before it relies on the file.
 
         Raises:
             DataDamaged: the store cannot be read to its end, or does not add up.
@@ -157,5 +157,5 @@ class Home(Memory, Protocol):
         ...
 
     def news(self) -> str | None:
-        """What happened to this memory while no caller was there, told for a while; None if nothing did."""
+        """What happened to this memory while no caller was there, reported for a while; None if nothing did."""
         ...

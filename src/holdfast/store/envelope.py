@@ -11,13 +11,13 @@ from holdfast.core.times import iso
 from holdfast.store.port import R, Table
 from holdfast.store.rows import shape_of
 
-# Brokers refuse messages over 1 MB, or less if they are told to; one that is refused would hold up all behind it. An
-# event of this size says only that it happened.
+# Brokers refuse messages over 1 MB, or less if configured so; one that is refused would hold up all behind it. An
+# event of this size reports only that it happened.
 MOST_BYTES = 60_000
 
 
 def envelope(kind: str, tenant: str, agent: str | None, at: int, body: Json) -> str:
-    """The event's JSON text: what every event says of itself, and its own words if they are not too many."""
+    """The event's JSON text: the fields that every event has, and its own content if that is not too large."""
     known = {"kind": kind, "tenant": tenant, "agent": agent, "ts": iso(at)}
     text = orjson.dumps({**body, **known})
     if len(text) > MOST_BYTES:
@@ -41,5 +41,5 @@ def mutation(table: Table[R], old: R | None, new: R | None, seq: int) -> Json:
 
 
 def _is_open(record: Any) -> bool:
-    """Whether everybody may see it; of anything else no hash is told, from which a short text could be guessed."""
+    """Whether everybody may see it; of anything else no hash is published, from which a short text could be guessed."""
     return EVERYBODY in getattr(record, "audience", (EVERYBODY,))

@@ -20,7 +20,7 @@ Steps = NDArray[np.uint8]
 WholeNumbers = NDArray[np.int8]
 Fits = NDArray[np.int32]
 
-# Rows looked at at once by numpy: its working arrays stay in the cache.
+# Rows per numpy step: its working arrays stay in the cache.
 BLOCK, FITTED_BLOCK = 131_072, 1_024
 STEP_BITS, STEP_MASK = 4, 15
 NO_PLACE = "there is no such place"
@@ -91,7 +91,7 @@ def fit(steps: Steps, places: Places, numbers: WholeNumbers) -> Fits:
 
 
 def _check(fits: bool) -> None:
-    """What is handed to C is what C takes it for: there nothing else would notice."""
+    """Refuse arguments that are not what the C code expects: nothing there would notice."""
     if not fits:
         raise ValueError("arrays of other sizes or types than are compared")
 

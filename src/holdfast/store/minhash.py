@@ -53,7 +53,7 @@ def keeps_all(old: str, new: str) -> bool:
     """Whether a new wording can stand instead of the old one: it has all its names and numbers, in their order, and
     denies neither more nor less. Of CJK text, which marks no names, it has all characters.
 
-    Two statements may share nearly all their words and say opposite things: "the code is 4711", "the code is 4712".
+    Two statements may share nearly all their words and mean opposite things: "the code is 4711", "the code is 4712".
     """
     before, after = _TOKEN.findall(old), _TOKEN.findall(new)
     if [one for one in map(_denial, before) if one] != [one for one in map(_denial, after) if one]:
@@ -80,7 +80,7 @@ def sketch(text: str, words: frozenset[str], scope: str) -> tuple[int, ...]:
     """The smallest hashes of the words; stop-words are left out, as their lists would be endless.
 
     A text of few words has the hash of itself as well, so that the same text is found among others that share a word
-    with it. Texts of another scope (project and agent) have other hashes: they are never compared, so they shall not
+    with it. Texts of another scope (project and agent) have other hashes: they are never compared, so they must not
     crowd the candidates.
     """
     telling = words - STOP_WORDS or words
@@ -91,7 +91,7 @@ def sketch(text: str, words: frozenset[str], scope: str) -> tuple[int, ...]:
     return tuple(smallest)
 
 
-# One hash shared by very many memories says nothing about any of them; the newest are the likely versions.
+# One hash shared by very many memories identifies none of them; the newest are the likely versions.
 NEWEST = 200
 
 

@@ -1,7 +1,7 @@
 """The store's port: tables of records, conditions over their columns, one transaction per write.
 
 SQLite (store/sqlite) is its engine. Nothing here knows SQL, files or threads. Every call takes the tenant first, and no
-call can reach across tenants except the few that say so.
+call can reach across tenants except the few whose docstring says so.
 """
 
 from __future__ import annotations
@@ -32,11 +32,11 @@ class IndexText:
     body: str
     tags: str
     sketch: tuple[int, ...] = ()
-    scopes: tuple[str, ...] = ()  # made by `scope`: what conditions a search may ask this record to meet
+    scopes: tuple[str, ...] = ()  # made by `scope`: what conditions of a search this record can meet
     at: int = 0  # when it was said
 
 
-SCOPE = "\x01"  # begins what is no word; no word has it
+SCOPE = "\x01"  # the first character of a term that is no word; no word has it
 SCOPE_CHARS = 64
 
 
@@ -58,8 +58,8 @@ class Table(Generic[R]):
     index: Callable[[R], IndexText] | None = None
     passage: Callable[[R], CleanText] | None = None
     scoped: tuple[str, ...] = ()
-    timed: str = ""  # the column that says when
-    told: bool = False  # memory: every write of it is told to the broker, if there is one
+    timed: str = ""  # the column that holds the time
+    told: bool = False  # memory: every write of it is published to the broker, if there is one
 
     def scopes(self, record: R) -> tuple[str, ...]:
         """What conditions the record meets."""
@@ -96,7 +96,7 @@ class WordHit(NamedTuple):  # this and the next ones are made by the hundred for
 
 
 class WordCount(NamedTuple):
-    """A record's length in words, and the weight of each asked term that it holds."""
+    """A record's length in words, and the weight of each query term that it holds."""
 
     length: int
     weights: dict[str, float]
@@ -133,8 +133,8 @@ PARTS_SPREAD = 0.05
 
 
 def luck(parts: NDArray[np.int64]) -> NDArray[np.float64]:
-    """How much nearer the nearest of so many parts is expected to be than a single one, by nothing but their number:
-    without this long answers come before the short remarks that say it (docs/benchmarks/quality.md)."""
+    """How much nearer the nearest of so many parts is expected to be than a single one, by their number alone:
+    without this, long texts rank before the short ones that hold the answer (docs/benchmarks/quality.md)."""
     expected: NDArray[np.float64] = PARTS_SPREAD * np.sqrt(2 * np.log(parts))
     return expected
 
@@ -252,7 +252,7 @@ class Reader(Protocol):
         """For each value of a scoped column, such as a session: the records that stand at most `reach` places from
         the given ones among all of that value, by when they were said.
 
-        Where the conditions are those of somebody in a chat, what he may not see takes no place.
+        Where the conditions are those of a caller in a chat, what it may not see takes no place.
         """
         ...
 
@@ -351,8 +351,8 @@ class Tx(Reader, Protocol):
         ...
 
     def next_seq(self, tenant: str) -> int:
-        """The next place in the order of all writes to the tenant's memory; never given twice in it. Whoever sees one
-        sees every smaller one that was given there."""
+        """The next place in the order of all writes to the tenant's memory; never given twice in it. A reader that
+        sees one sees every smaller one that was given there."""
         ...
 
     def add(self, table: Table[R], record: R) -> None:
@@ -385,7 +385,7 @@ class Tx(Reader, Protocol):
         ...
 
     def follow_model(self, model: str | None) -> None:
-        """From now on vectors are made by this model: every row is to be looked at. None: no vectors are made."""
+        """From now on vectors are made by this model: every row is to be checked. None: no vectors are made."""
         ...
 
     def queue(self, model: str, missing: Missing) -> None:
@@ -425,15 +425,15 @@ class Store(Protocol):
         ...
 
     def snapshot(self) -> AbstractContextManager[Reader]:
-        """A reader for which time stands still until the block ends."""
+        """A reader that sees one committed state until the block ends."""
         ...
 
     def write(self, job: Callable[[Tx], T], *, again: bool = False) -> T:
         """Run the job in a transaction and return its result once it is durable.
 
         Jobs of several threads share one commit; one that raises is rolled back alone. A write made inside
-        another is part of it: durable when the outer one is. `again` says that the job may be run once more from
-        its start, which lets the writes inside it be cheaper.
+        another is part of it: durable when the outer one is. `again` allows the job to be run once more from its
+        start, which lets the writes inside it be cheaper.
 
         Raises:
             StorageFull: no room; nothing was stored.
@@ -449,7 +449,7 @@ class Store(Protocol):
     def compact_words(self, least: int | None = None, stop: Callable[[], bool] = ..., thorough: bool = False) -> int:
         """Gather the words of new rows where a search adds them up faster; how many parts were written.
 
-        Nothing depends on it but speed: rows that are not folded are found all the same.
+        Nothing depends on it but speed: rows that are not compacted are still found.
         """
         ...
 
@@ -466,7 +466,7 @@ class Store(Protocol):
         ...
 
     def repair_index(self) -> int:
-        """Build the word index anew from the rows, and drop vectors that are wrong; how many rows it covers."""
+        """Rebuild the word index from the rows, and drop vectors that are wrong; how many rows it covers."""
         ...
 
     def close(self) -> None: ...

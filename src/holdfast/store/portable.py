@@ -53,7 +53,7 @@ def open_file(path: Path) -> SqliteStore:
 
 
 def _unpublished(event: Event) -> None:
-    """Nobody follows a memory that is being built."""
+    """A memory that is being built has no live readers."""
 
 
 def sqlite_version() -> str:

@@ -1,8 +1,8 @@
 """Codes: a vector in four bits a number, and which codes are nearest to a question.
 
-Four bits tell which of sixteen steps a number stands on; their first bit is its sign and is kept once more, packed. A
+Four bits hold which of sixteen steps a number stands on; their first bit is its sign and is kept once more, packed. A
 million codes of 384 numbers take 248 MB with their sequence numbers and are searched whole, in memory: counting
-differing signs, each by how much the question cares for it, sifts them, the steps rank what is left, and whoever asks
+differing signs, each weighted by its size in the query, filters them, the steps rank what is left, and the caller
 scores the best few hundred by their vectors. Knows no store.
 """
 
@@ -32,14 +32,14 @@ TABLE = 1 << 26
 # and these too must find 0.99 of the true ten nearest: docs/benchmarks/vectors.md. Of a million,
 # half of these 80,000 found 0.98.
 SIFTED, LEAST, MOST_SIFTED = 0.1, 5_000, 80_000
-# Signs weigh 0 to 3, in steps of this many times the mean size of the question's numbers: a sign of a number that is
-# hardly there says nothing.
+# Signs weigh 0 to 3, in steps of this many times the mean size of the question's numbers: a sign of a number near
+# zero means nothing.
 WEIGHT_STEP, HEAVIEST = 0.82, 3
 # The question's numbers as whole ones, for ranking.
 LARGEST = 127
-# From so many on a second thread walks through half of them. Fewer are walked through before it is awake.
+# From so many on a second thread walks through half of them. Fewer are done before it has started.
 SHARED_FROM = 400_000
-# A distance in so many is looked at to guess where the nearest end, and as many more than wanted are let through.
+# One distance in so many is sampled to estimate where the nearest end, and as many more than wanted pass.
 SAMPLED, LET_THROUGH = 61, 1.2
 # A step, in multiples of the mean size of a number of a vector of length 1: the best for what is normally spread.
 STEP = 0.335
@@ -85,7 +85,7 @@ class CodeTable:
     """Codes of one model by sequence number. One thread at a time appends; any number search meanwhile.
 
     Each word of all signs lies together, so that comparing is a walk over six long arrays; the steps of a code lie
-    together, as only those of a few are looked at.
+    together, as only those of a few are read.
     """
 
     def __init__(self, dims: int, room: int = 0):
@@ -202,7 +202,7 @@ def _sift(words: Codes, asked: _QueryCode, count: int) -> Places:
 
 
 def _bound(sample: kernel.Apart, count: int) -> int:
-    """A distance within which most likely at least `count` of all lie, by those that were looked at."""
+    """A distance within which most likely at least `count` of all lie, by those that were sampled."""
     upto = np.cumsum(np.bincount(sample))
     return min(int(np.searchsorted(upto, LET_THROUGH * count / SAMPLED + 1)), len(upto) - 1)
 

@@ -111,8 +111,8 @@ def signed64(value: int) -> int:
 
 
 def row_checksum(text: bytes) -> int:
-    """Against damage, not against somebody who can write to the database: he could make any checksum anew. So it is the
-    quickest one that misses nothing by chance; a cryptographic one takes a third of the time of a restore."""
+    """Against damage, not against an attacker who can write to the database and so compute any checksum anew. So it is
+    the quickest one that misses nothing by chance; a cryptographic one takes a third of the time of a restore."""
     return signed64(xxh3_64_intdigest(text))
 
 

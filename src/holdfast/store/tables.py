@@ -100,7 +100,7 @@ ACTIONS = Table("actions", Action)
 RELATIONS = Table("relations", Relation)
 SUMMARIES = Table("summaries", Summary, told=True)
 INSIGHTS = Table("insights", Insight, told=True)
-STATEMENTS = Table("statements", Statement)  # follow from observations, which are told
+STATEMENTS = Table("statements", Statement)  # derived from observations, which are published
 COMMITS = Table("commits", Commit)
 TOKENS = Table("tokens", Token)
 AUDIT = Table("audit", AuditEntry)
@@ -138,5 +138,5 @@ def reflected_from_key(session_id: str) -> str:
 
 
 def outdated_summary_key(session_id: str) -> str:
-    """The note that says that a session's summary is to be made anew."""
+    """The note that a session's summary is to be rebuilt."""
     return key_of("outdated-summary", session_id)

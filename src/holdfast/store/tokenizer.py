@@ -88,7 +88,7 @@ def _picture_term(picture: str) -> str:
 
 
 def query(question: str) -> tuple[str, ...]:
-    """The question's words, without those that say nothing unless there are no others; empty if it has none."""
+    """The question's words, without stop words unless there are no others; empty if it has none."""
     terms: list[str] = []
     for piece in _pieces(question):
         terms.extend(term for term in piece if term not in terms)

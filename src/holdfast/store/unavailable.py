@@ -1,4 +1,4 @@
-"""A store that cannot be opened: whoever asks it for anything is told why."""
+"""A store that cannot be opened: every call on it raises the reason."""
 
 from __future__ import annotations
 

@@ -1,6 +1,6 @@
-"""What matters of a long output: its beginning, its end, and the lines between that say what failed.
+"""What matters of a long output: its beginning, its end, and the lines between that report failures.
 
-Test runners and builds print hundreds of lines that say that all is well, and one that does not. Standard library
+Test runners and builds print hundreds of lines that report success, and one that does not. Standard library
 only: hooks shorten what they send.
 """
 
@@ -17,7 +17,7 @@ _FAILED = re.compile(
     re.IGNORECASE,
 )
 _NOTHING_FAILED = re.compile(r"\b0 (?:failed|failing|failures?|errors?)\b|\bno errors?\b", re.IGNORECASE)
-# Found much faster than the whole pattern: only lines with one of these are looked at.
+# Found much faster than the whole pattern: only lines with one of these are matched.
 _SIGN = re.compile(
     r"fail|error|not ok|panic|fatal|exception|backoff|oomkilled|wrong|caused by|npm err|[✗✘✖×●╷]", re.IGNORECASE
 )
@@ -36,7 +36,7 @@ def excerpt(text: str, most: int) -> str:
 
 
 def failures(text: str) -> list[str]:
-    """The lines that say what failed, in order; of a very long text, those near its end."""
+    """The lines that report failures, in order; of a very long text, those near its end."""
     text = text[-_SCANNED_CHARS:]
     found, at = [], 0
     while sign := _SIGN.search(text, at):
@@ -50,7 +50,7 @@ def failures(text: str) -> list[str]:
 
 
 def says_failure(line: str) -> bool:
-    """Whether a line of output says that something failed."""
+    """Whether a line of output reports a failure."""
     line = line[:_LINE_CHARS]
     return bool(_FAILED.search(line)) and not _NOTHING_FAILED.search(line)
 

@@ -1,7 +1,7 @@
 """Cuts what was said into sentences: whole ones, without the marks of Markdown, and with what they stand under.
 
-A sentence is the unit that is kept and told. Code blocks are no sentences, but a short one that follows a line ending
-in a colon belongs to that line: it is the command that the line announces.
+A sentence is the unit that is stored and returned. Code blocks are no sentences, but a short one that follows a line
+ending in a colon belongs to that line: it is the command that the line announces.
 """
 
 from __future__ import annotations

@@ -26,7 +26,7 @@ def check_storable(value: Any, depth: int = 0) -> None:
     """Refuse what JSON or a store cannot hold, at any depth.
 
     Raises:
-        InvalidRequest: the message says what is wrong, never the value.
+        InvalidRequest: the message names what is wrong, never the value.
     """
     if depth > DEPTH:
         raise InvalidRequest(f"is nested more than {DEPTH} deep")

@@ -3,7 +3,7 @@
 Fitted to the dearest of three published byte-pair vocabularies (cl100k, o200k, Claude 2) on 55 kinds of text in
 samples of 400 characters: chat, documentation, code, data, 19 languages, emoji, base64, white space, noise. Summed by
 kind it gives 1.02 to 1.11 of the dearest for English and most code (1.35 for SQL), 0.96 to 1.32 for other languages,
-0.92 or more for noise; only Han characters that hardly anybody uses cost twice as much as it says. It cannot be near
+0.92 or more for noise; only rare Han characters cost twice as much as the estimate. It cannot be near
 all three at once: in Greek, Georgian or Hindi one of them needs three times the tokens of another.
 """
 
@@ -14,7 +14,7 @@ import re
 from bisect import bisect_right
 from functools import lru_cache
 
-# As the vocabularies cut text before they look at it: words by their humps, digits, white space, signs.
+# As the vocabularies split text first: words by their camel-case humps, digits, white space, signs.
 _SIGNS = r"\x00-\x08\x0e-\x1b!-/:-@\[-`{-\x7f"
 _PIECES = re.compile(
     r"(?P<noise>(?<![A-Za-z0-9])(?=[A-Za-z]*[0-9])(?=[a-z0-9]*[A-Z])(?=[A-Z0-9]*[a-z])[A-Za-z0-9]{14,})"

@@ -25,7 +25,7 @@ LEAST_DAYS = 7
 _BARS = "▁▂▃▄▅▆▇█"
 _LEVELS = {"error": "bold red", "warning": "yellow", "note": "dim"}
 
-# A page, the operation behind it, what it is asked for, and the argument that a second word stands for.
+# A page, the operation behind it, its arguments, and the argument that a second word stands for.
 PAGES: dict[str, tuple[str, Json, str]] = {
     "dashboard": ("overview", {"days": DAYS}, ""),
     "memories": ("memories", {"limit": 30}, "project"),
@@ -99,7 +99,7 @@ def print_dashboard(answer: Json, place: str, console: Console | None = None) ->
 
 
 def _state(answer: Json) -> tuple[str, str]:
-    """The worst that is known, and its style: whoever reads "healthy" reads no further."""
+    """The worst that is known, and its style: a reader who sees "healthy" reads no further."""
     levels = {one["level"] for one in answer["warnings"]}
     if "error" in levels:
         return "errors", "bold red"

@@ -1,4 +1,4 @@
-"""holdfast doctor: what is wrong with this installation, and how to mend it."""
+"""holdfast doctor: what is wrong with this installation, and how to repair it."""
 
 from __future__ import annotations
 
@@ -105,7 +105,7 @@ def _closed(home: Path) -> str:
 
 
 def _no_folder(settings: Settings) -> Check:
-    """A folder that is not there is new, or it was lost; the vault tells which."""
+    """A folder that is not there is new, or it was lost; the vault shows which."""
     found = f"{settings.folder} does not exist yet; the first write creates it"
     if not settings.vault or settings.url:
         return Check("data folder", True, found)
@@ -136,7 +136,7 @@ def _server(settings: Settings) -> Iterator[Check]:
         return
     connection = RemoteConnection(url, settings.secret or (str(card["token"]) if card else None))
     try:
-        answer = connection.call(BY_NAME["health"], {})  # what is wrong with its memory is the store's to say
+        answer = connection.call(BY_NAME["health"], {})  # what is wrong with its memory, the store reports
         well = answer["status"] == "healthy"
         yield Check("server", True, f"{url} is healthy" if well else f"{url} responds; see the problems below")
     except Unauthorized as fault:
@@ -168,7 +168,7 @@ def _store(settings: Settings) -> Iterator[Check]:
         known = connection.call(BY_NAME["overview"], {"days": 1})
         # Those of keys here have a check of their own.
         yield from _warned(known["warnings"], () if settings.url else KEY_CODES)
-        if known["snapshots"]["vault"] and store.ok:  # of a memory that waits for its vault all was said
+        if known["snapshots"]["vault"] and store.ok:  # a memory that waits for its vault was reported already
             yield from _vault(connection)
         elif settings.vault and not known["snapshots"]["vault"]:
             yield from _unknown_vault(connection, settings.vault)
@@ -181,7 +181,7 @@ def _store(settings: Settings) -> Iterator[Check]:
 def _verified(connection: Connection) -> Check:
     """Whether every row is as it was written, and whether the memory can be used at all: one problem, one command."""
     answer: Json = {"sound": True, "findings": []}
-    with suppress(*CANNOT_OPEN):  # health says why
+    with suppress(*CANNOT_OPEN):  # health reports why
         answer = connection.call(BY_NAME["verify"], {})
     health = connection.call(BY_NAME["health"], {})  # after it: it may have found out what is damaged
     if health["status"] != "healthy":
@@ -206,7 +206,7 @@ def _unknown_vault(connection: Connection, place: str) -> Iterator[Check]:
 
 
 def _vault(connection: Connection) -> Iterator[Check]:
-    """Whether the vault of the settings can be reached, and what of this memory it lacks."""
+    """Whether the vault of the settings can be reached, and what of this memory is missing there."""
     try:
         found = connection.call(BY_NAME["vault_status"], {})
     except Forbidden:  # places of the server are for root alone
@@ -256,7 +256,7 @@ def _spool(settings: Settings) -> Iterator[Check]:
 
 
 def _warned(warnings: list[Json], seen: Collection[str]) -> Iterator[Check]:
-    """What the server would say on its page; only an error is wrong, the rest is worth knowing."""
+    """What the server would show on its page; only an error is wrong, the rest is worth knowing."""
     for one in warnings:
         if one["code"] not in (*_SEEN_ALREADY, *seen):
             yield Check(one["code"].replace("_", " "), one["level"] != "error", one["message"], one["hint"])
@@ -272,7 +272,7 @@ def _secret(settings: Settings) -> Iterator[Check]:
 
 
 def _keys(settings: Settings) -> Iterator[Check]:
-    """Keys that would be missed. Of a memory that lies elsewhere the server's own health tells."""
+    """Keys that would be missed. For a remote memory the server's own health reports them."""
     if settings.url or not settings.folder.exists():
         return
     archive = Archive(settings.folder, settings, SystemClock(), SystemEntropy(), DEFAULT_TENANT)

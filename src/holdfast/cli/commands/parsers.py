@@ -158,7 +158,7 @@ def _import(given: argparse.Namespace) -> int:
         _show(given, answer)
         return 0 if answer["success"] else InvalidRequest.exit_code
     if given.file != "-" and (path.is_dir() or path.suffix == ".jsonl"):
-        # Whoever can run this command can read the files, so the folder is allowed for this one import.
+        # A user who can run this command can read the files, so the folder is allowed for this one import.
         roots = (*settings.import_roots, str(path.resolve()))
         with connection_of(given, dataclasses.replace(settings, import_roots=roots)) as connection:
             _show(given, import_transcripts(connection, path))
@@ -338,7 +338,7 @@ def _server_of(settings: Settings) -> tuple[str, str | None]:
 
 def _leave(*_: object) -> NoReturn:
     """The usual way to end watching: no fault, and the next prompt on a line of its own. At once: Ctrl-C may come while
-    the socket's lock is held, and to close the socket in order would be to wait for it for ever."""
+    the socket's lock is held, and closing the socket in order would wait for it for ever."""
     os.write(sys.stderr.fileno(), b"\n")
     os._exit(0)
 

@@ -70,7 +70,7 @@ def _serve_here(settings: Settings, as_json: bool) -> int:
 
 
 def _port_taken(settings: Settings, fault: InvalidSettings) -> InvalidSettings:
-    """The same fault, or one that says that the program on the port is Holdfast with another folder."""
+    """The same fault, or one that reports that the program on the port is Holdfast with another folder."""
     if "is in use" not in fault.message or not answers(f"http://127.0.0.1:{settings.port}", LOOK_SECONDS):
         return fault
     message = f"port {settings.port} is in use by the Holdfast server of another data folder"
@@ -149,7 +149,7 @@ def wait_for_end(pid: int, pause: Callable[[float], None] = time.sleep) -> None:
 
 
 def is_running(pid: int) -> bool:
-    """Whether there is such a process; one that ended and that its parent has not looked at yet does not count."""
+    """Whether there is such a process; one that ended and that its parent has not reaped yet does not count."""
     try:
         os.kill(pid, 0)
         state = Path(f"/proc/{pid}/stat").read_text(errors="replace").rpartition(")")[2].split()

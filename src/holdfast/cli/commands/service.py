@@ -103,7 +103,7 @@ def _about_settings(unit: ServiceUnit) -> str:
 
 
 def _run_commands(unit: ServiceUnit, to: str) -> list[str]:
-    """Tell the system; what the user has to type where that cannot be done here."""
+    """Have the system start or stop it; returns what the user has to type where that cannot be done here."""
     commands = unit.commands("start" if to == "start" else "stop")
     typed = " && ".join(shlex.join(command) for command in commands)
     if shutil.which(commands[0][0]) is None:

@@ -40,7 +40,7 @@ class ServiceUnit:
     port: int
 
     def commands(self, to: Literal["start", "stop"]) -> list[list[str]]:
-        """What tells the system about it."""
+        """The commands by which the system starts or stops it."""
         if self.system == "launchd":
             target = f"gui/{os.getuid()}"
             if to == "start":

@@ -62,8 +62,8 @@ def watch(
     `greet` is called once events are followed: what is stored from then on is shown.
 
     Raises:
-        ServerUnreachable: nobody answers at the first try.
-        Unauthorized: the credential is not good.
+        ServerUnreachable: no server answers at the first try.
+        Unauthorized: the credential is not valid.
     """
     place, wait, reached = EventPosition(), FIRST_WAIT, False
     while True:
@@ -174,7 +174,7 @@ def _counted(count: int, what: str) -> str:
 
 
 def _time_of(body: Json, clock: Clock) -> str:
-    """When it was stored, by the clock of this machine; now, if the event does not say."""
+    """When it was stored, by the clock of this machine; now, if the event has no time."""
     said = next((body[name] for name in ("storedAt", "updatedAt", "linkedAt", "createdAt") if body.get(name)), "")
     try:
         at = datetime.fromisoformat(str(said))

@@ -31,7 +31,7 @@ class ConfigFile:
 
 @dataclass(frozen=True, slots=True)
 class Agent:
-    """One agent: its folder tells whether it is installed; `project` is its MCP file inside a project."""
+    """One agent: its folder shows whether it is installed; `project` is its MCP file inside a project."""
 
     name: str
     title: str
@@ -117,7 +117,7 @@ GEMINI_EVENTS = {
     "AfterAgent": "agent-message",
     "SessionEnd": "session-end",
 }
-# Cascade tells of no start and no end; the server opens the session at the first prompt.
+# Cascade reports no start and no end; the server opens the session at the first prompt.
 WINDSURF_EVENTS = {
     "pre_user_prompt": "prompt-submit",
     "post_write_code": "post-tool-use",

@@ -52,7 +52,7 @@ class ConnectReport:
 def connect_command(
     agent: str | None, *, place: ConnectTarget, dry_run: bool, undo: bool, list_: bool, hooks: bool
 ) -> ConnectReport:
-    """Run connect as the command line asks; without an agent it lists them.
+    """Run connect with the command line's arguments; without an agent it lists them.
 
     Raises:
         Conflict: a file changed between reading and writing.

@@ -19,7 +19,7 @@ from holdfast.cli.connect.refusal import Refusal
 
 Object = dict[str, Any]
 
-# A server entry with one of these speaks HTTP: somebody set it up by hand; adding a command would break it.
+# A server entry with one of these speaks HTTP: the user set it up by hand; adding a command would break it.
 _BY_HAND = ("url", "httpUrl", "serverUrl")
 
 

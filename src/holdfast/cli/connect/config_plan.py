@@ -130,7 +130,7 @@ def _earlier(file: ConfigFile, path: Path, text: str) -> list[str]:
 
 
 def _project_notes(agent: Agent, place: ConnectTarget) -> list[str]:
-    """A project's own config wins over the user's: say so when it names one of the two servers."""
+    """A project's own config wins over the user's: report it when it names one of the two servers."""
     if agent.project is None or place.project is None:
         return []
     name, entry = agent.project

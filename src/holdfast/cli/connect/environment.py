@@ -62,7 +62,7 @@ class ConnectTarget:
         return self
 
     def server_env(self) -> dict[str, str]:
-        """What `holdfast mcp` must be told besides its defaults; never a secret."""
+        """The settings that `holdfast mcp` needs besides its defaults; never a secret."""
         env = {}
         if self.data is not None and self.data != self.home / ".holdfast":
             env[HOME_ENV] = str(self.data)

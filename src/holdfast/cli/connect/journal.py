@@ -1,7 +1,7 @@
-"""Remember what connect wrote, and take it back.
+"""Record what connect wrote, and undo it.
 
-The journal is written before the files it speaks of, so that a crash between the two is known to undo.
-A file that nobody touched since gets its original bytes back; from any other only our entries are taken.
+The journal is written before the files it lists, so that undo knows of a crash between the two.
+A file that is unchanged since gets its original bytes back; from any other only our entries are removed.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 """JSON with comments and trailing commas, read into values that know their place in the text.
 
-The json module forgets where things stood; an edit that keeps every other byte needs to know. Nothing
-here knows what the values mean.
+The json module drops the positions; an edit that keeps every other byte needs them. Nothing here knows
+what the values mean.
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
 """Turn a JSON text into one that holds another value, by touching only the spans that differ.
 
-Entries say what the value should become; this finds the smallest edits that make it so. Comments,
+Entries define what the value should become; this finds the smallest edits that make it so. Comments,
 order, spacing and spelling outside those spans stay byte for byte.
 """
 

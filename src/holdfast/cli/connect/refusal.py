@@ -1,4 +1,4 @@
-"""The one way in which editing a config text says no."""
+"""The one exception by which editing a config text is refused."""
 
 from __future__ import annotations
 

@@ -1,8 +1,8 @@
 """Add, change and remove one TOML table in a text, leaving every other byte as it is.
 
 tomlkit reads and writes the table. It counts comments above the next header to the table before them, so what stands
-after our last value is cut off first and put back; and it has had defects with tables out of order. So nothing is
-believed: tomllib must read what was asked for out of the result, and all bytes around our table must be the same.
+after our last value is cut off first and put back; and it has had defects with tables out of order. So the result
+is checked: tomllib must read the wanted values out of it, and all bytes around our table must be the same.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 """How a hook's requests get to the server: at once, or by the spool.
 
-What is told and cannot be delivered is written to the spool of the data folder, which its server takes in, and a server
-is started if none answers. Requests for a server elsewhere wait in a spool of their own until a later hook delivers
+An event that cannot be delivered is written to the spool of the data folder, which its server takes in, and a server is
+started if none answers. Requests for a server elsewhere wait in a spool of their own until a later hook delivers
 them.
 """
 
@@ -57,7 +57,7 @@ class Delivery:
         self._away = True
 
     def send(self, method: str, path: str, body: object, timeout: float) -> dict[str, Any] | None:
-        """The server's answer; None when there was none in time. A server that did not answer is not asked again.
+        """The server's answer; None when there was none in time. A server that did not answer is not tried again.
 
         The start of a session gets the reason instead of None: the agent has to know that its memory is missing.
         """
@@ -82,7 +82,7 @@ class Delivery:
         return f"its server does not answer. {kept} Tell the user to run: holdfast doctor"
 
     def _has_room(self) -> bool:
-        """Whether the disk is not full; if it is, that is the reason, and the event says so itself."""
+        """Whether the disk is not full; if it is, that is the reason, and the event reports it itself."""
         from holdfast.local.spool_space import FULL_BYTES, free_bytes
 
         free = free_bytes(self._place.folder)
@@ -92,7 +92,7 @@ class Delivery:
         return timeout if self._remaining is None else min(timeout, max(LEAST_SECONDS, self._remaining()))
 
     def keep(self, path: str, body: object) -> bool:
-        """Put what was told into the spool; whether it is safe there."""
+        """Put the event into the spool; whether it is safe there."""
         from holdfast.core.system import SystemEntropy
         from holdfast.local.spool import keep
 
@@ -144,7 +144,7 @@ class Delivery:
         try:
             launch_server(self._place.folder, environ)
         except OSError as error:
-            self._unwritable = error.strerror or type(error).__name__  # what was told waits in the spool, if it can
+            self._unwritable = error.strerror or type(error).__name__  # the event waits in the spool, if it can
 
     def _elsewhere(self) -> str:
         """A folder for what waits for one server and credential."""

@@ -1,4 +1,4 @@
-"""What git says about a commit, for the post-commit hook."""
+"""What git reports about a commit, for the post-commit hook."""
 
 from __future__ import annotations
 

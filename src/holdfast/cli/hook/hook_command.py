@@ -1,4 +1,4 @@
-"""`holdfast hook <event>`: tell the server what an agent's hook reports, and hand the agent its context.
+"""`holdfast hook <event>`: send the server what an agent's hook reports, and hand the agent its context.
 
 Agents run this before and after their own work, so it must start fast (standard library only, and the rest imported
 when needed), give up soon, and never fail: it always exits 0 and prints only what the agent should read.

@@ -103,7 +103,7 @@ def prompt_submit(call: HookCall) -> str:
 
 
 def pre_tool_use(call: HookCall) -> str:
-    """Ask what is known about the files a tool is going to touch; only when the user wants it."""
+    """Query what is known about the files a tool is going to touch; only when the user wants it."""
     name, given = call.field("tool_name", "toolName"), call.field("tool_input", "toolArgs")
     kind = name.lower() if isinstance(name, str) else ""
     if call.wants("AGENTMEMORY_INJECT_CONTEXT") != "true" or kind not in _FILE_TOOLS or not isinstance(given, dict):
@@ -156,7 +156,7 @@ def subagent_start(call: HookCall) -> str:
 
 
 def subagent_stop(call: HookCall) -> str:
-    """What the subagent came to: its own transcript tells it; without one, its last message."""
+    """The subagent's result, from its own transcript; without one, its last message."""
     last, path = read.last_message(call.data), read.transcript(call.data, "agent_transcript_path")
     ends = time.monotonic() + TRANSCRIPT
     sent = path is not None and call.folder is not None and _transcript(call, path, call.folder, last, ends)
@@ -166,7 +166,7 @@ def subagent_stop(call: HookCall) -> str:
 
 def notification(call: HookCall) -> str:
     kind = call.field("notification_type", "notificationType")
-    if kind == "permission_prompt":  # the others say that the agent waits, which is no event worth keeping
+    if kind == "permission_prompt":  # the others report that the agent waits, which is not worth keeping
         data = {"notification_type": kind, "title": call.field("title"), "message": call.field("message")}
         _observe(call, "notification", data)
     return ""
@@ -316,7 +316,7 @@ def _readable(call: HookCall, answer: dict[str, Any] | None) -> str:
 
 
 def _missing(answer: dict[str, Any] | None) -> str:
-    """Why the agent is told nothing, or not all, where that is not because nothing is known."""
+    """Why the agent gets no context, or not all of it, other than because nothing is known."""
     said = answer.get("unavailable") or answer.get("notice") if answer else None
     return f"Holdfast cannot recall everything: {said}" if said else ""
 

@@ -65,7 +65,7 @@ def cwd(data: Payload, environ: Mapping[str, str]) -> str:
 def project(folder: str, environ: Mapping[str, str]) -> str:
     """The key that memories are grouped by: the user's own name for it, or where the folder's repository comes from.
 
-    Claude Code says in which folder the session began: its tools wander.
+    Claude Code names the folder that the session began in: its tools change folders.
     """
     named = environ.get("AGENTMEMORY_PROJECT_NAME", "").strip()
     return named or project_key(environ.get("CLAUDE_PROJECT_DIR", "").strip() or folder)
@@ -82,7 +82,7 @@ def texts(data: Payload, names: tuple[str, ...]) -> list[str]:
 
 
 def prompt(data: Payload) -> Any:
-    """What the user wrote, without the context that a hook put before it: memory must not remember itself."""
+    """What the user wrote, without the context that a hook put before it: memory must not store its own output."""
     said = first(data, "prompt", "userPrompt")
     brought = _BROUGHT.match(said) if isinstance(said, str) else None
     return said[brought.end() :] if brought else said
@@ -107,7 +107,7 @@ def transcript(data: Payload, name: str = "transcript_path") -> str | None:
 
 
 def is_own_tool(name: str) -> bool:
-    """Whether it is one of Holdfast's own, as the agents name them: what they say is in the memory already."""
+    """Whether it is one of Holdfast's own, as the agents name them: what they return is in the memory already."""
     return bool(_OWN_TOOL.match(name))
 
 
@@ -146,7 +146,7 @@ def _is_long(output: Any) -> bool:
 
 
 def shortened(text: str, most: int = OUTPUT_CHARS) -> str:
-    """Beginning and end of a long text, and the lines between that say what failed."""
+    """Beginning and end of a long text, and the lines between that report a failure."""
     if len(text) <= most:
         return text
     from holdfast.text.excerpt import excerpt

@@ -60,7 +60,7 @@ def place_of(words: Sequence[str], environ: Mapping[str, str]) -> ServerAddress:
 
 
 def card_of(folder: str) -> dict[str, str]:
-    """What the folder's server says of itself; empty where none does."""
+    """What the folder's server publishes about itself; empty where there is none."""
     try:
         with open(os.path.join(folder, "server.json"), "rb") as file:
             card = json.loads(file.read(CARD_BYTES))

@@ -23,7 +23,7 @@ STATE_BYTES = 4_000
 
 
 class SentPosition(NamedTuple):
-    """Where a transcript was sent up to: bytes and lines. `head` tells a new file of the same name apart."""
+    """Where a transcript was sent up to: bytes and lines. `head` distinguishes a new file of the same name."""
 
     offset: int = 0
     lines: int = 0

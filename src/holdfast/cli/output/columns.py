@@ -14,7 +14,7 @@ from rich.table import Table
 from rich.text import Text
 
 GAP = 2  # between columns
-LEAST = 10  # characters below which a cell that is cut says nothing
+LEAST = 10  # characters below which a cell that is cut is useless
 
 
 @dataclass(frozen=True, slots=True)

@@ -22,7 +22,7 @@ _LONGEST = 400  # characters of a cell; the terminal shows what it has room for
 class Column:
     title: str
     cell: Callable[[Json], Any]
-    whole: bool = False  # an id is there to be copied, and half a date tells nothing: neither is ever cut
+    whole: bool = False  # an id is there to be copied, and half a date is useless: neither is ever cut
     spare: int = 0  # a narrow terminal goes without it, without the highest number first
     least: int = LEAST
 
@@ -81,7 +81,7 @@ def _seal(row: Json) -> str:
 _ID = Column("id", _of("id"), whole=True)
 _PROJECT = Column("project", _of("project"), spare=1)
 _TYPE = Column("type", _of("type"))
-_TEXT = 24  # characters of a text that say what it is about
+_TEXT = 24  # characters of a text that show what it is about
 
 LISTINGS: dict[str, Listing] = {
     "memories": Listing(
@@ -188,7 +188,7 @@ PAGE_OF = {"memories": "memories", "sessions": "sessions", "snapshot_list": "sna
 
 
 def print_listing(page: str, answer: Json, console: Console | None = None, *, narrowed: bool = False) -> None:
-    """The rows of a page, and how many there are in all; `narrowed`: only some were asked for."""
+    """The rows of a page, and how many there are in all; `narrowed`: only some were requested."""
     out = console or Console(highlight=False)
     listing = LISTINGS[page]
     rows = answer[listing.rows]

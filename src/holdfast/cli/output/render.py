@@ -1,4 +1,4 @@
-"""Answers on a terminal: tables for lists, lines for the rest; JSON when asked for or piped by a program."""
+"""Answers on a terminal: tables for lists, lines for the rest; JSON when requested or piped by a program."""
 
 from __future__ import annotations
 
@@ -75,7 +75,7 @@ def print_answer(answer: Any, operation: str = "") -> None:
 
 def _print_fields(console: Console, answer: Json) -> None:
     for name, value in answer.items():
-        if name in ("exitCode", "notice"):  # the command ends with the one and says the other apart from the answer
+        if name in ("exitCode", "notice"):  # the command exits with the one and prints the other apart from the answer
             continue
         if _is_rows(value):
             _print_rows(console, name, value)
@@ -105,7 +105,7 @@ def _print_passages(console: Console, answer: Json) -> None:
 
 
 def _print_context(console: Console, answer: Json) -> None:
-    """What an agent is told, line by line; under each line why, and the records it is from."""
+    """An agent's context, line by line; under each line why, and the records it is from."""
     section = ""
     if not answer.get("known", True):
         rest = " An agent there gets the memories for all projects:" if answer["lines"] else ""
@@ -163,7 +163,7 @@ def _print_rows(console: Console, name: str, rows: list[Json]) -> None:
 
 
 def _print_why(console: Console, rows: list[Json]) -> None:
-    """Why each hit is there, where that was asked for: the parts of its score that are not zero, largest first."""
+    """Why each hit is there, where that was requested: the parts of its score that are not zero, largest first."""
     for row in rows:
         if not isinstance(row.get("why"), dict):
             continue
@@ -207,7 +207,7 @@ def _print_table(console: Console, name: str, rows: list[Json]) -> None:
 
 
 def _is_titled(row: Json) -> bool:
-    """Whether the title is how the content begins: both beside each other say the same."""
+    """Whether the title is how the content begins: side by side they would repeat each other."""
     title = str(row.get("title") or "").removesuffix("…")
     return bool(title) and str(row.get("content") or "").startswith(title)
 

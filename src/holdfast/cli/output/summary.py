@@ -66,7 +66,7 @@ def reasons(why: Json) -> str:
 
 
 def _for(record: Json) -> str:
-    """Where it is told."""
+    """Whether it is for chats, one project or all projects."""
     if record.get("scope") not in (None, "global"):
         return f"for chats ({record['scope']})"
     return f"for project {record['project']}" if record.get("project") else "for all projects"

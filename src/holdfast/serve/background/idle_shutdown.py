@@ -19,12 +19,12 @@ from holdfast.snapshot.sync.send_backlog import waiting
 LOOK_SECONDS = 20.0
 # Work that never gets done, as for a vault that is gone, keeps a server no longer than this many times the idle time.
 MOST_TIMES = 3
-# A monitor that asks whether the server is alive does not use it.
+# A monitor that checks whether the server is alive does not use it.
 _UNCOUNTED = frozenset({"/livez", "/agentmemory/livez", "/metrics"})
 
 
 class ServerUsage:
-    """An app, and how long nothing was asked of it."""
+    """An app, and how long it had no request."""
 
     def __init__(self, app: ASGIApp, clock: Clock):
         self._app = app
@@ -85,7 +85,7 @@ class IdleStop:
     def _has_work(self) -> bool:
         try:
             return has_work(self._engine)
-        except Fault:  # a store that cannot be read now, as amid a restore, is looked at again
+        except Fault:  # a store that cannot be read now, as during a restore, is checked again
             return True
 
 

@@ -1,6 +1,6 @@
 """The thread that learns: statements of new turns, then summaries of sessions that are over, in short bounded steps.
 
-Nothing that a user asked for depends on it. A step that fails is logged and tried again.
+No user's request depends on it. A step that fails is logged and tried again.
 """
 
 from __future__ import annotations
@@ -44,7 +44,7 @@ class LearningThread:
         self._thread.start()
 
     def stop(self) -> None:
-        """Ask it to end and wait until it has."""
+        """Stop it and wait until it has ended."""
         self._stop.set()
         self._thread.join()
 
@@ -76,11 +76,11 @@ class LearningThread:
             while not self._stop.is_set() and learn_step(ctx).more:
                 pass
             self._summarize(ctx, self._engine.settings)
-        # What was learnt just now moved the number on; the next look finds nothing new and remembers it.
+        # What was learnt just now advanced the number; the next look finds nothing new and records it.
         self._seen = last
 
     def _summarize(self, ctx: CallContext, settings: Settings) -> None:
-        if settings.isolated or not settings.auto_compress:  # isolated agents must not be drawn together
+        if settings.isolated or not settings.auto_compress:  # records of isolated agents must not be combined
             return
         now = ctx.clock.steady()
         whole = now >= self._whole_due.get(ctx.tenant, 0.0)

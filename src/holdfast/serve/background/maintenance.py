@@ -1,7 +1,7 @@
-"""Background work of a running server: recalls, retention, decay, old answers, consolidation; vectors by their own.
+"""Background work of a running server: recalls, retention, decay, old answers, consolidation; vectors separately.
 
 Each run is short and bounded; what is left waits for the next. A run that fails is logged and tried again:
-nothing a user asked for depends on it.
+no user's request depends on it.
 """
 
 from __future__ import annotations
@@ -43,13 +43,13 @@ class Maintenance:
         self._vectors.start()
 
     def stop(self) -> None:
-        """Ask it to end and wait until it has."""
+        """Stop it and wait until it has ended."""
         self._stop.set()
         self._vectors.stop()
         self._thread.join()
         try:
             self.keep_recalls()
-        except Fault as fault:  # the disk; whoever stops a server has more to close
+        except Fault as fault:  # the disk; a server that stops has more to close
             log.warning("maintenance: %s (%s)", fault.message, fault.code)
 
     def _loop(self) -> None:
@@ -65,7 +65,7 @@ class Maintenance:
                 if clock.steady() >= due:
                     due = clock.steady() + self._engine.settings.maintenance_seconds
                     self.sweep_all()
-                    # What was forgotten leaves the disk as well, also where nobody could find it any more.
+                    # What was forgotten leaves the disk as well, also where no search could find it any more.
                     self._engine.store.compact_words(stop=self._stop.is_set, thorough=True)
             except Fault as fault:
                 log.warning("maintenance: %s (%s)", fault.message, fault.code)
@@ -74,7 +74,7 @@ class Maintenance:
 
     def _is_well(self) -> bool:
         """Whether there is a store to work on. One that is still in the vault is looked for; one that takes no writes
-        is told by everything that asks, not again each second."""
+        is reported to every caller, not logged again each second."""
         self._engine.try_again()
         return self._engine.store.failure() is None
 

@@ -1,4 +1,4 @@
-"""Snapshots on a schedule: one thread that looks now and then whether one is due, for every tenant."""
+"""Snapshots on a schedule: one thread that checks periodically whether one is due, for every tenant."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ log = logging.getLogger("holdfast")
 
 class SnapshotSchedule:
     """Makes a snapshot whenever the last one is old enough and something changed, and once another memory was made the
-    live one; sends what waits for the vault; reads snapshots again that nobody has checked."""
+    live one; sends what waits for the vault; reads snapshots again that were not checked yet."""
 
     def __init__(self, engine: Engine):
         self._engine = engine
@@ -36,8 +36,8 @@ class SnapshotSchedule:
         self._made: dict[str, float] = {}  # by tenant, by the steady clock: the other one may jump
         self._followed: dict[str, int | None] = {}  # by tenant: the last exchange that a snapshot followed
         self._unsent: set[str] = set()  # tenants whose newest snapshot the vault may not have yet
-        self._passed: set[str] = set()  # snapshots that were read, and of which no note could be taken
-        self._looked_at: Store | None = None  # the last store whose pages were looked at
+        self._passed: set[str] = set()  # snapshots that were read, and for which no note could be written
+        self._looked_at: Store | None = None  # the last store whose pages were checked
         self._stop = threading.Event()
         self._thread = threading.Thread(target=self._loop, name="snapshots", daemon=True)
 
@@ -45,7 +45,7 @@ class SnapshotSchedule:
         self._thread.start()
 
     def stop(self) -> None:
-        """Ask it to end and wait until it has."""
+        """Stop it and wait until it has ended."""
         self._stop.set()
         if self._thread.is_alive():
             self._thread.join()
@@ -105,7 +105,7 @@ class SnapshotSchedule:
         if archive.tenant in self._made:
             return steady - self._made[archive.tenant] >= self._every
         age_ms = age_of_newest(archive)
-        # A time in the future says nothing about how old it is.
+        # A time in the future does not show how old it is.
         due = age_ms is None or age_ms < 0 or age_ms >= self._every * 1000
         if not due and age_ms is not None:
             self._made[archive.tenant] = steady - age_ms / 1000
@@ -114,7 +114,7 @@ class SnapshotSchedule:
 
 def _last_exchange(archive: Archive) -> int | None:
     """When a restore, an undo or a merge made another memory the live one, if no snapshot was made since. Until then
-    the newest is of what was replaced, and whoever begins with the newest gets that."""
+    the newest is of what was replaced, and a restore of the newest gets that."""
     for work in read_works(archive.home):
         if (work.tenant, work.agent, work.code) == (archive.tenant, archive.agent, None) and work.ended is not None:
             if work.operation == "create":

@@ -1,7 +1,7 @@
 """Takes in what hooks left in the spool while no server answered: at the start and every few seconds, in order.
 
-Each request is what the hook would have sent, and is taken once: the events know themselves again. A request that can
-never be taken is put aside and counted; one that fails in passing waits, and all behind it with it.
+Each request is what the hook would have sent, and is taken once: repeated events are recognised. A request that can
+never be taken is put aside and counted; one with a transient failure waits, and all behind it with it.
 """
 
 from __future__ import annotations
@@ -20,11 +20,11 @@ LOOK_SECONDS = 2.0
 TIDY_SECONDS = 60.0
 AT_ONCE = 500
 CALLER = "spool"
-# How long the place that a hook reached in a transcript is of use.
+# How long the position that a hook reached in a transcript is kept.
 MARK_DAYS = 90
 DAY_SECONDS = 86_400
 
-# What hooks tell; nothing else in the folder is obeyed.
+# What hooks send; any other request in the folder is refused.
 TAKEN = {
     "/agentmemory/observe": "observe",
     "/agentmemory/session/start": "session_start",
@@ -50,7 +50,7 @@ class SpoolIntake:
         self._thread.start()
 
     def stop(self) -> None:
-        """Ask it to end and wait until it has."""
+        """Stop it and wait until it has ended."""
         self._stop.set()
         self._thread.join()
 
@@ -123,7 +123,7 @@ class SpoolIntake:
         log.warning("spool: a request was rejected and kept aside: %s", why)
 
     def _drop_old_marks(self) -> None:
-        """Forget how far transcripts were sent that no hook has looked at for months."""
+        """Delete the positions of transcripts that no hook has read for months."""
         oldest = self._engine.clock.now_ms() / 1000 - MARK_DAYS * DAY_SECONDS
         folder = os.path.join(self._folder, "hooks")
         try:
@@ -135,5 +135,5 @@ class SpoolIntake:
 
 
 def _arguments(operation: str, body: Json) -> Json:
-    """The request's own, without asking for a context that no agent waits for."""
+    """The request's own, without requesting a context that no agent waits for."""
     return {**body, "context": False} if operation == "session_start" else body

@@ -1,7 +1,7 @@
-"""A thread that gives what is stored its vector: a few records at once, many when there is a lull.
+"""A thread that gives what is stored its vector: a few records at once, many when the server is idle.
 
-A write wakes it. Making vectors keeps all processors busy, so a long backlog gives way to callers who write, but no
-record waits for ever: once the oldest has waited too long, nothing is given way to.
+A write wakes it. Making vectors keeps all processors busy, so a long backlog yields to callers who write, but no
+record waits for ever: once the oldest has waited too long, it yields no more.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from holdfast.core.model import Event
 from holdfast.engine import Engine
 from holdfast.intake.embed_queue import EmbedQueue
 
-IDLE_SECONDS = 1.0  # between looks where no event tells of a write, as in imports
+IDLE_SECONDS = 1.0  # between polls where no event reports a write, as in imports
 SETTLE_SECONDS = 0.2  # what one step of an agent writes is embedded together
 FEW = 16  # so many are embedded at once: 50 ms
 FIRST_SECONDS = 2.0  # the first questions after a start are answered before a backlog keeps all processors busy
@@ -47,7 +47,7 @@ class VectorWorker:
         self._thread.start()
 
     def stop(self) -> None:
-        """Ask it to end and wait until it has."""
+        """Stop it and wait until it has ended."""
         self._stop.set()
         self._written.set()
         if self._thread.is_alive():

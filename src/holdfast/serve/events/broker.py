@@ -44,7 +44,7 @@ class Broker:
         self._thread.start()
 
     def stop(self) -> None:
-        """Ask it to end and wait until it has, but not long: what was not sent waits in the store."""
+        """Stop it and wait until it has ended, but not long: what was not sent waits in the store."""
         self._stopping.set()
         loop, wanted = self._loop, self._stop_wanted
         if loop is not None and wanted is not None:

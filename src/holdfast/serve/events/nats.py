@@ -1,7 +1,7 @@
-"""One connection to a NATS server, on which events are sent and confirmed. A broken one is not mended but replaced.
+"""One connection to a NATS server, on which events are sent and confirmed. A broken one is not repaired but replaced.
 
-Left to reconnect by itself, the client would hold messages in memory of which nobody knows whether they were sent; here
-an event is confirmed on the connection that it was sent on, or is sent again.
+Left to reconnect by itself, the client would hold messages in memory without knowing whether they were sent. Here an
+event is confirmed on the connection that it was sent on, or is sent again.
 """
 
 from __future__ import annotations
@@ -29,8 +29,8 @@ T = TypeVar("T")
 
 
 class _Client(Client):
-    """The client of nats-py, but a tls:// address is kept to: by itself it would send the password in the clear to
-    whoever answers and says that no TLS is needed."""
+    """The client of nats-py, but a tls:// address requires TLS: by itself it would send the password in the clear to
+    any server that answers that no TLS is needed."""
 
     def _connect_command(self) -> bytes:
         server = self._current_server
@@ -101,13 +101,13 @@ class NatsLink:
             await self._publish(one)
         await self._written()
         await self._unless_gone(self._client.rtt(CONFIRM_SECONDS))
-        if self._refused:  # told before the answer to the ping
+        if self._refused:  # reported before the answer to the ping
             raise UpstreamFailed("nats: the server refused an event")
         return len(messages)
 
     async def _written(self) -> None:
         """Wait until every message went to the socket: a ping of nats-py goes there at once, ahead of what waits, and
-        its answer would say nothing about them."""
+        its answer would confirm nothing about them."""
         async with asyncio.timeout(CONFIRM_SECONDS):
             while self._client.pending_data_size > 0:
                 if not self.is_open:
@@ -119,7 +119,7 @@ class NatsLink:
         self._answers = {}
         for number, one in enumerate(messages):
             await self._publish(one, f"{self._inbox}.{self._round}-{number}")
-        with suppress(TimeoutError):  # of some that have no answer, the others count all the same
+        with suppress(TimeoutError):  # if some have no answer, the others still count
             async with asyncio.timeout(CONFIRM_SECONDS):
                 while len(self._answers) < len(messages):
                     self._answered.clear()
@@ -133,7 +133,7 @@ class NatsLink:
         await self._client.publish(one.subject, one.body, reply, headers={"Nats-Msg-Id": one.id})
 
     async def _unless_gone(self, work: Coroutine[Any, Any, T]) -> T:
-        """What comes of the work, unless the connection ends before."""
+        """The result of the work, unless the connection ends before."""
         working, ending = asyncio.ensure_future(work), asyncio.ensure_future(self._gone.wait())
         try:
             await asyncio.wait({working, ending}, return_when=asyncio.FIRST_COMPLETED)
@@ -164,7 +164,7 @@ class NatsLink:
 
 
 def _is_stored(message: Msg) -> bool:
-    """Whether the answer is a stream's receipt: not the server's word that nobody listens, nor an error."""
+    """Whether the answer is a stream's receipt: not the server's report that there is no listener, nor an error."""
     try:
         body = orjson.loads(message.data)
     except ValueError:

@@ -1,4 +1,4 @@
-"""What a live reader may have missed: the last events of one tenant. Kept in memory only while somebody reads."""
+"""What a live reader may have missed: the last events of one tenant. Kept in memory only while there is a reader."""
 
 from __future__ import annotations
 
@@ -9,25 +9,25 @@ from dataclasses import dataclass
 
 from holdfast.core.model import Event
 
-# A reader that missed more loads its lists anew, which is cheaper than hearing of every change.
+# A reader that missed more reloads its lists, which is cheaper than receiving every change.
 EVENTS = 800
 BYTES = 8_000_000
-# These take text away: what was told before them must not be told again.
+# These remove text: what was published before them must not be published again.
 _FORGETTING = frozenset({"forgotten", "snapshot_restored"})
 
 
 @dataclass(frozen=True, slots=True)
 class _BufferedEvent:
     number: int
-    event: Event  # without its body; says whom it concerns
+    event: Event  # without its body; names whom it concerns
     frame: bytes
 
 
 class ReplayBuffer:
-    """Events in their order, each with a place a reader can ask to go on from.
+    """Events in their order, each with a place that a reader can resume from.
 
     A later event about the same record takes the place of the earlier one, so that what was changed or deleted is not
-    told again as it was.
+    published again as it was.
     """
 
     def __init__(self, run: str):

@@ -1,7 +1,7 @@
 """Events as messages of the broker: under which subject, with which body and number. Knows no connection.
 
-A subject is words with dots between; `*` and `>` stand for others. Names of agents are anybody's text, so each becomes
-one word that holds neither.
+A subject is words with dots between; `*` and `>` are wildcards. Names of agents are any text, so each becomes one word
+that holds neither.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ class Message:
 
 
 def message_of(prefix: str, event: Dispatch) -> Message:
-    """The message that tells of an event."""
+    """The message that reports an event."""
     word = word_of(event.agent)
     subject = f"{prefix}.mutated.{word}" if event.kind == "mutated" else f"{prefix}.snapshot.{word}.{event.kind}"
     body = event.body.encode()

@@ -1,6 +1,6 @@
 """Live: committed events to WebSocket readers. One that does not keep up is dropped, never waited for.
 
-A reader that gives `since`, empty at first, is told its place: {"type": "hello", "place": …}. Each event has one too.
+A reader that gives `since`, empty at first, is sent its place: {"type": "hello", "place": …}. Each event has one too.
 With `since` set to the last it saw it gets all it missed, or {"type": "gap"} where that is no longer kept.
 """
 
@@ -31,9 +31,9 @@ from holdfast.serve.http.strict_json import dumps
 QUEUE = 1_000
 READERS = 200
 POLICY, TRY_LATER = 1008, 1013
-NO_CHAT = "?"  # what an empty header names: no chat there is, so that nothing is heard
+NO_CHAT = "?"  # what an empty header names: a chat that does not exist, so that no event is received
 
-# After the last reader of a tenant left, its events are kept for so long: a laptop's nap, a restart of the browser.
+# After the last reader of a tenant left, its events are kept for so long: a laptop's sleep, a restart of the browser.
 KEPT_SECONDS = 900
 # The sub-protocol of pages. A page cannot set other headers on a socket, so its credential comes as a second one,
 # bearer.<base64url>; unlike an address, no proxy writes that to its log.
@@ -70,10 +70,10 @@ def frame(event: Event, place: str) -> bytes:
 @dataclass(eq=False)
 class Subscriber:
     caller: Caller
-    credential: str | None  # asked again before every frame: it may have been revoked or have run out
+    credential: str | None  # checked again before every frame: it may have been revoked or have expired
     agent: str | None  # only this agent's events; None sees all of the tenant's
     viewer: Viewer
-    since: str | None  # the place to go on from; empty for a first time, None if the reader does not ask
+    since: str | None  # the place to go on from; empty for a first time, None if the reader gives none
     loop: asyncio.AbstractEventLoop
     frames: deque[bytes] = field(default_factory=deque)
     wake: asyncio.Event = field(default_factory=asyncio.Event)
@@ -112,7 +112,7 @@ class LiveSocket:
                 reader.loop.call_soon_threadsafe(reader.offer, body)
 
     def _is_over(self, tenant: str, recent: ReplayBuffer) -> bool:
-        """Whether nobody reads any more and nobody will come back; the events are dropped then."""
+        """Whether there is no reader any more and none will come back; the events are dropped then."""
         over = recent.left_at is not None and self._engine.clock.steady() - recent.left_at > KEPT_SECONDS
         if over:
             del self._recents[tenant]
@@ -139,7 +139,7 @@ class LiveSocket:
             self._leave(reader)
 
     def _join(self, reader: Subscriber) -> None:
-        """Let a reader hear of all events from now on, after those it missed."""
+        """Send a reader all events from now on, after those it missed."""
         tenant = reader.caller.tenant
         with self._lock:
             recent = self._recents.get(tenant)
@@ -151,7 +151,7 @@ class LiveSocket:
                 return
             missed = recent.after(reader.since, lambda event: _reaches(event, reader)) if reader.since else []
             greeting = "hello" if missed is not None else "gap"
-            # After the missed ones: whoever is cut off among them asks again from where it was.
+            # After the missed ones: a reader that is cut off among them resumes from where it was.
             reader.frames.extend([*(missed or ()), dumps({"type": greeting, "place": recent.place})])
         reader.wake.set()
 
@@ -210,7 +210,7 @@ def _unpacked(text: str) -> str:
         raise Unauthorized("unauthorized") from None
 
 
-_IN_CHATS = ("memory", "forgotten")  # events of which somebody in a chat learns
+_IN_CHATS = ("memory", "forgotten")  # events that a caller in a chat receives
 
 
 def _reaches(event: Event, reader: Subscriber) -> bool:

@@ -4,7 +4,7 @@ A server on this machine is reached by every web page its user opens: a page may
 WebSocket to it, or have its own name resolve to it (DNS rebinding). So the name in Host and the page in
 Origin decide before anything else runs, for WebSockets too. Every fault below leaves here in one shape.
 
-The way in and out costs an accepted request 4 µs, 5 µs with a rate limit.
+This costs an accepted request 4 µs, 5 µs with a rate limit.
 """
 
 from __future__ import annotations
@@ -63,7 +63,7 @@ _NETLOC = re.compile(rb"(?:\[([0-9A-Fa-f:.]+)\]|([A-Za-z0-9._-]+))(?::\d{1,5})?"
 
 
 class AdmissionControl:
-    """An ASGI app around another: checks who asks from where, and dresses what is answered."""
+    """An ASGI app around another: checks who calls from where, and adds headers to the answer."""
 
     def __init__(
         self,
@@ -92,7 +92,7 @@ class AdmissionControl:
             if answer.held:
                 await answer.release()
         except (ClientDisconnect, WebSocketDisconnect):
-            return None  # nobody is left to be answered
+            return None  # no client is left to answer
         except Exception as error:  # noqa: BLE001 - the HTTP edge: whatever failed, the client gets one shape
             await answer.fault(_as_fault(error, scope))
 
@@ -113,8 +113,8 @@ class AdmissionControl:
         return origin, credential
 
     def _payer(self, scope: Scope, credential: bytes | None) -> str:
-        # Only a valid credential has an allowance of its own: with one for each that is claimed, whoever
-        # guesses secrets would never be slowed down.
+        # Only a valid credential has an allowance of its own: with one for each that is claimed, a
+        # client that guesses secrets would never be slowed down.
         if credential is not None and self.recognise and (name := self.recognise(credential)):
             return f"credential {name}"
         address = str((scope.get("client") or ("unknown", 0))[0])
@@ -123,7 +123,7 @@ class AdmissionControl:
 
 
 class AllowedHosts:
-    """The names this server answers to, and the pages that may talk to it."""
+    """The names this server answers to, and the web origins that may call it."""
 
     def __init__(self, bound: str, allowed: Iterable[str]):
         bare = bound.strip("[]")
@@ -131,7 +131,7 @@ class AllowedHosts:
         # Bound to every address, the server cannot know them all. Any address written as a number is safe:
         # rebinding needs a name.
         self.any_address = bare in ("", "0.0.0.0", "::")  # noqa: S104 - compared, not bound
-        # What was found good, so that the usual client is looked up once. Bounded: any port is good.
+        # What was accepted, so that the usual client is checked once. Bounded: any port is accepted.
         self._good_hosts: set[bytes] = set()
         self._good_origins: set[tuple[bytes, bytes | None]] = set()
 
@@ -176,7 +176,7 @@ class AllowedHosts:
 
 
 class RateBuckets:
-    """How much each caller may still ask for: `rate` a second, and twice that at once."""
+    """How much each caller may still request: `rate` a second, and twice that at once."""
 
     def __init__(self, rate: float, clock: Clock):
         self.rate = rate
@@ -248,7 +248,7 @@ class SecuredResponse:
         await self._send({"type": f"{kind}.body", "body": body})
 
     async def fault(self, fault: Fault) -> None:
-        """Tell the client, in the one shape if its answer has not begun, else by ending the connection."""
+        """Report it to the client, in the one shape if its answer has not begun, else by ending the connection."""
         if not (self._started or self._closed) and self._tells_why():
             body = dumps(fault.to_dict())
             await self.whole(fault.http_status, _fault_headers(fault, body), body)

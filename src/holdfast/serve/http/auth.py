@@ -63,7 +63,7 @@ class Auth:
             if self._secret:
                 raise Unauthorized("unauthorized")
             return Caller()
-        # Both comparisons always run, so that the time taken says nothing about either.
+        # Both comparisons always run, so that the time taken discloses nothing about either.
         is_secret = _same(credential, self._secret or "")
         is_run_token = _same(credential, self._run_token)
         if (is_secret and self._secret) or is_run_token:
@@ -84,7 +84,7 @@ class Auth:
         raise Unauthorized("unauthorized")
 
     def _tokens(self, id: str) -> list[Token]:
-        """Nobody is known yet, so nothing of the memory's state is told but that it is closed."""
+        """The caller is not known yet, so of the memory's state only that it is closed is reported."""
         if self._engine.fault is not None:
             raise RestorePending("no memory is open, so tokens cannot be checked", hint=CLOSED)
         return self._engine.store.read().tokens_by_id(id)

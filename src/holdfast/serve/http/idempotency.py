@@ -1,6 +1,6 @@
 """Idempotency-Key: the first answer again, and never the same work twice.
 
-The key is recorded before the work begins. If the process dies between the two, a retry is told that the
+The key is recorded before the work begins. If the process dies between the two, a retry gets the answer that the
 outcome is unknown instead of being carried out a second time.
 """
 

@@ -1,6 +1,6 @@
 """The listening socket and the life of its connections. Knows nothing of requests or answers.
 
-This stands on protocol classes of uvicorn that are not public, and pyproject.toml therefore bounds its version. The
+This depends on protocol classes of uvicorn that are not public, and pyproject.toml therefore bounds its version. The
 public options cannot do it: uvicorn waits without end for a request head, queues any number of pipelined requests, and
 keeps the answer of a client that never reads in memory (a 256 kB burst of requests became 22 MB). None of the three
 can be seen from an ASGI app or set by an option, and a proxy in front is not there on a laptop. So `Connection` and
@@ -69,7 +69,7 @@ class Config(uvicorn.Config):
 
 
 class SlowReaderGuard(asyncio.Protocol):
-    """A client that has to keep reading: one that leaves its answers lying is cut off."""
+    """A client that has to keep reading: one that does not read its answers is cut off."""
 
     config: uvicorn.Config
     loop: asyncio.AbstractEventLoop
@@ -116,7 +116,7 @@ class Connection(SlowReaderGuard, HttpToolsProtocol):
     def connection_lost(self, exc: Exception | None) -> None:
         self._client_paid()
         if self._running is not None:
-            # uvicorn tells the latest request only; a stream with another request behind it would go on.
+            # uvicorn notifies the latest request only; a stream with another request behind it would go on.
             self._running.disconnected = not self._running.response_complete
             self._running.message_event.set()
         super().connection_lost(exc)
@@ -185,7 +185,7 @@ class Connection(SlowReaderGuard, HttpToolsProtocol):
             self._client_owes()
 
     def _client_owes(self) -> None:
-        """Bytes are due within a time that the single byte does not prolong."""
+        """Bytes are due within a time that a single byte does not extend."""
         if self._owing is None and not self.transport.is_closing():
             self._owing = self.loop.call_later(self.limits.header_seconds, self._too_late)
 
@@ -197,7 +197,7 @@ class Connection(SlowReaderGuard, HttpToolsProtocol):
         if self._in_head:
             self._refuse(RequestTimeout("the headers did not arrive in time"))
         else:
-            # Nothing was asked, or it was answered already: a status would be read as the next answer.
+            # There was no request, or it was answered already: a status would be read as the next answer.
             self.transport.close()
 
     def _refuse(self, fault: Fault, status: int | None = None) -> None:
@@ -213,13 +213,13 @@ class Socket(SlowReaderGuard, WebSocketsSansIOProtocol):
     async def send(self, message: ASGISendEvent) -> None:
         await super().send(message)
         if message["type"] == "websocket.http.response.body":
-            self.handshake_complete = True  # uvicorn forgets, and logs each refusal as an error of the app
+            self.handshake_complete = True  # uvicorn does not set it, and logs each refusal as an error of the app
 
     def handle_ping(self) -> None:
         if self.writable.is_set():
             super().handle_ping()
         else:
-            self.conn.data_to_send()  # who does not read its pongs gets no more of them to keep for it
+            self.conn.data_to_send()  # for a client that does not read its pongs no more are buffered
 
     def handle_cont(self, event: Frame) -> None:
         if len(self.frames) < MAX_FRAGMENTS:
@@ -229,7 +229,7 @@ class Socket(SlowReaderGuard, WebSocketsSansIOProtocol):
 
 
 class Server(uvicorn.Server):
-    """uvicorn that says when it is ready, ends within a few seconds, and returns when it was told to stop."""
+    """uvicorn that reports when it is ready, ends within a few seconds, and returns when it was stopped."""
 
     def __init__(self, config: Config, on_started: Callable[[], None], on_ending: Callable[[], None]):
         super().__init__(config)
@@ -291,7 +291,7 @@ class Listener:
         self._server = Server(_config(app, settings, self.limits), self._ready, on_ending)
 
     def run(self) -> None:
-        """Serve until told to stop.
+        """Serve until stopped.
 
         Raises:
             InvalidSettings: the address cannot be listened on, or may not be without a secret.

@@ -27,7 +27,7 @@ Headers = Iterable[tuple[bytes, bytes]]
 async def read_body(scope: Scope, receive: Receive, *, limit: int, pause_seconds: float) -> bytes:
     """The JSON bytes of the request, or b"" when it has none.
 
-    Raises: TooLarge: the body is, or says it is, larger than `limit`. UnsupportedMedia: it is compressed, or not
+    Raises: TooLarge: the body is, or declares to be, larger than `limit`. UnsupportedMedia: it is compressed, or not
     declared as JSON. RequestTimeout: the client paused or crawled. InvalidRequest: the client disconnected before the
     body was complete.
     """

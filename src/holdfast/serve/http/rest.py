@@ -85,7 +85,7 @@ class Rest:
         caller = Caller(scopes=frozenset({"read"})) if operation.unguarded else self._auth.caller(scope["headers"])
         if self._engine.fault is not None:
             await asyncio.get_running_loop().run_in_executor(self._pool, self._engine.try_again)
-        # Before a byte of the body is read: whoever may not do this shall not make the server work.
+        # Before a byte of the body is read: a caller that may not do this must not make the server work.
         ctx = self._engine.context(caller)
         operation.allow(ctx)
         given, raw = await self._arguments(operation, scope, receive)

@@ -14,7 +14,7 @@ from starlette.responses import Response
 
 from holdfast.core.errors import NotFound
 
-# Styles are set by the CSSOM only, scripts are files of ours only, and nothing is asked of another host.
+# Styles are set by the CSSOM only, scripts are files of ours only, and nothing is requested from another host.
 CSP = (
     "default-src 'none'; script-src 'self'; style-src 'self'; connect-src 'self'; img-src 'self' data:; "
     "font-src 'self'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'"
@@ -38,7 +38,7 @@ class Asset:
 
 @cache
 def assets() -> dict[str, Asset]:
-    """Every file by its path below /viewer, read once: what is not in here cannot be asked for."""
+    """Every file by its path below /viewer, read once: what is not in here cannot be requested."""
     return dict(_walk(files("holdfast.viewer"), ""))
 
 
@@ -63,7 +63,7 @@ async def viewer_page(request: Request) -> Response:
     headers = {
         "Content-Security-Policy": CSP,
         "ETag": asset.tag,
-        "Cache-Control": "no-cache",  # kept, but asked about: a new version is seen at the next load
+        "Cache-Control": "no-cache",  # kept, but revalidated: a new version is seen at the next load
         "Vary": "Accept-Encoding",
     }
     if asset.tag in request.headers.get("if-none-match", ""):

@@ -26,7 +26,7 @@ _OF_THE_DISK = (StorageFull, StorageFailed)
 
 
 class _BatchedRequest:
-    """One request on the batcher and what came of it."""
+    """One request on the batcher and its outcome."""
 
     __slots__ = ("answer", "error", "finish", "future", "loop", "prepare", "prepared")
 
@@ -60,8 +60,8 @@ class WriteBatcher:
         self._thread.join()
 
     async def run(self, prepare: Callable[[], Any], finish: Callable[[Any], Any], pool: Executor | None) -> Any:
-        """What `finish` makes of what `prepare` gave, once it is durable. A preparation that may take long is given to
-        the pool. Only `finish` runs inside the write, and maybe twice."""
+        """The result of `finish`, which is given that of `prepare`, once it is durable. A preparation that may take
+        long is given to the pool. Only `finish` runs inside the write, and maybe twice."""
         ride = _BatchedRequest(prepare, finish, asyncio.get_running_loop())
         self._under_way += 1
         try:
@@ -71,7 +71,7 @@ class WriteBatcher:
                 self._arrive(ride)
             return await ride.future
         finally:
-            del ride  # an error goes on through this frame, and must not find itself in it
+            del ride  # an error propagates through this frame, which must not refer to it
             self._under_way -= 1
 
     def _arrive(self, ride: _BatchedRequest) -> None:
@@ -88,7 +88,7 @@ class WriteBatcher:
     def _board(self, ride: _BatchedRequest) -> None:
         if not _is_prepared(ride):
             ride.loop.call_soon_threadsafe(_deliver, [ride])
-        elif self._under_way == 1:  # nobody to share with: another hand-over would only cost time
+        elif self._under_way == 1:  # no other request to share with: another hand-over would only cost time
             self._carry([ride])
             ride.loop.call_soon_threadsafe(_deliver, [ride])
         else:
@@ -128,7 +128,7 @@ class WriteBatcher:
                 _finish(rides[0])
             elif rides:
                 self._store().write(together, again=True)
-        except Exception as error:  # noqa: BLE001 - nobody on the batcher may wait for ever
+        except Exception as error:  # noqa: BLE001 - no request on the batcher may wait for ever
             for ride in rides:
                 ride.error = copy(error)
 
@@ -161,8 +161,8 @@ def _deliver(rides: list[_BatchedRequest]) -> None:
         if isinstance(error, StopIteration):  # which a future refuses, and the rest would wait for ever
             ride.future.set_exception(RuntimeError("an operation ended its response too early"))
         elif error is not None:
-            # A fault goes without the frames it came through: they hold the ride, it the error, and together the store.
-            # Of a bug the place is wanted.
+            # A fault is passed on without its traceback: its frames hold the ride, that the error, and together the
+            # store. For a bug the traceback is needed.
             ride.future.set_exception(error.with_traceback(None) if isinstance(error, Fault) else error)
         else:
             ride.future.set_result(ride.answer)

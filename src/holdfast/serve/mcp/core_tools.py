@@ -1,7 +1,7 @@
 """The MCP tools that a model is shown by default: few, short, and with the arguments that an agent needs.
 
-A model reads this list in every session, so each character costs. The descriptions say when to call a tool and when
-not to. A tool or an argument that is not listed works all the same.
+A model reads this list in every session, so each character costs. The descriptions state when to call a tool and when
+not to. A tool or an argument that is not listed still works.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from holdfast.ops.registry import TOOLS
 
 @dataclass(frozen=True, slots=True)
 class CoreTool:
-    """One tool, and what each shown argument means; an empty text leaves the name to speak for itself."""
+    """One tool, and what each shown argument means; an empty text where the name is enough."""
 
     name: str
     description: str

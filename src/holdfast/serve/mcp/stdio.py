@@ -1,4 +1,4 @@
-"""MCP on standard input and output, answering everything that was asked before the client hung up."""
+"""MCP on standard input and output, answering every request that came before the client hung up."""
 
 from __future__ import annotations
 

@@ -58,7 +58,7 @@ def call_for_agent(connection: Connection, name: str, arguments: Mapping[str, An
     given = {**operation.brief, **arguments}
     if here and isinstance(given.get("project"), str) and ends_with(here, given["project"]):
         given["project"] = here  # the folder's name, which other projects may have as well
-    if given.get("umo"):  # a chat speaks, and no folder
+    if given.get("umo"):  # the caller is a chat, not a folder
         here = None
     if here and "here" in fields:
         given.setdefault("here", here)
@@ -103,7 +103,7 @@ def text_of(answer: Any) -> str:
 
 
 class McpSurface:
-    """The handlers of an MCP server; `door_of` says for each request where its operations are called.
+    """The handlers of an MCP server; `connection_of` gives each request the connection for its operations.
 
     `tools` is the set that is listed unless a request names another; every tool can be called. `here` is the project of
     the folder that the agent works in.
@@ -150,7 +150,7 @@ class McpSurface:
         return types.ListToolsResult(tools=self._tools[self._tool_set(ctx)])
 
     def _tool_set(self, ctx: Context) -> str:
-        """What the address asks for, as in /mcp?tools=all, else the setting."""
+        """What the address requests, as in /mcp?tools=all, else the setting."""
         named = ctx.request.query_params.get("tools", self._usual) if ctx.request is not None else self._usual
         if named not in self._tools:
             raise MCPError(code=types.INVALID_PARAMS, message=f"tools: must be one of {', '.join(self._tools)}")
@@ -166,7 +166,7 @@ class McpSurface:
 
     def _notice_once(self, ctx: Context, answer: Any) -> Any:
         """The answer, without a notice that this process has given its one client before. Over HTTP, where a request
-        stands alone, the server knows whom it told."""
+        stands alone, the server knows which clients got it."""
         notice = answer.get("notice", "") if isinstance(answer, dict) and ctx.request is None else ""
         if not notice.startswith(WORDS_ONLY):
             return answer
@@ -213,7 +213,7 @@ class McpSurface:
     ) -> types.ListResourcesResult:
         try:
             answer = await self._call(ctx, lambda connection: connection.call(BY_NAME["slots"], {}))
-        except InvalidRequest:  # the connection speaks for a chat, which has none
+        except InvalidRequest:  # the connection is for a chat, which has none
             return types.ListResourcesResult(resources=[])
         labels = dict.fromkeys((slot["label"], slot["description"]) for slot in answer["slots"])
         resources = [

@@ -57,7 +57,7 @@ class PartPostings:
         self.part.keep(bounds, ScopedDocs(self.live, self.inside, self.count))
 
     def bound_as_before(self, bounds: ScopeBounds) -> bool:
-        """The same, if it is remembered and nothing went since; False if not."""
+        """The same, if it is cached and nothing was removed since; False if not."""
         known = self.part.bounded.get(bounds)
         if known is None or known.live is not self.live:
             return False
@@ -176,7 +176,7 @@ class TenantView:
         return CorpusStats(self.count, words / self.count if self.count else 0.0, frequency)
 
     def best(self, usual: CorpusStats, limit: int, check: Callable[[list[int]], set[int]] | None) -> list[WordHit]:
-        """The best hits that pass; more are looked at until enough do or none are left."""
+        """The best hits that pass; more are checked until enough do or none are left."""
         # Of a term that stands nowhere all that held it are gone, and with no record there is no average.
         rarity = {term: _rarity(usual.documents, held) for term, held in usual.frequency.items() if held}
         asked = limit if check is None else max(4 * limit, 64)

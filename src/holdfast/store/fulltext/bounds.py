@@ -1,4 +1,4 @@
-"""Conditions over records as bounds in the word index, and who stands beside whom in a list."""
+"""Conditions over records as bounds in the word index, and the neighbours of records in a list."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ def bounds_of(table: Table[Any], conditions: Sequence[Condition]) -> tuple[Scope
 
 
 def is_of_few(one: Condition) -> bool:
-    """Whether a condition holds for somebody by one of several keys; one key alone is everybody's."""
+    """Whether a condition admits a caller by one of several keys; one key alone is everybody's."""
     return one.op == "any" and len(one.value) > 1
 
 

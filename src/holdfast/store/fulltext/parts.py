@@ -1,6 +1,6 @@
 """Words by term, in parts: segments, which never change but for what is gone, and the rows that are not yet compacted.
 
-What is worked out of a segment and stays true is kept with it. Knows no question and no database.
+What is computed from a segment and stays true is kept with it. Knows no query and no database.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ K1, B = 1.2, 0.75  # FTS5's
 ONCE = 2  # halves
 MASKS = 16  # scopes of one segment kept in memory, 64 kB each
 BOUNDED = 8  # bounds of several scopes, the same
-# Words that stand in many docs are asked for again and again: the postings of those that were asked last stay, from so
+# Words that stand in many docs are queried again and again: the postings of those queried last stay cached, from so
 # many places on, and so many places for each segment. 4 bytes a place; 48 MB for 1,000,000 records.
 HOT_FROM, HOT_PLACES = 1_000, 750_000
 
@@ -38,7 +38,7 @@ class ScopeBounds:
     scopes: tuple[tuple[str, ...], ...] = ()
     since: int | None = None
     until: int | None = None
-    of_few: bool = False  # they let somebody in by one of his keys, who must not learn how often others said a word
+    of_few: bool = False  # they admit a caller by one of its keys: it must not learn how often others use a word
 
     def terms(self) -> list[str]:
         return [term for some in self.scopes for term in some]
@@ -91,8 +91,8 @@ class Part:
     masks: dict[str, Mask] = field(default_factory=dict)
     bounded: dict[ScopeBounds, ScopedDocs] = field(default_factory=dict)
     known_norms: LengthNorms | None = None
-    by_seq: NDArray[np.int64] | None = None  # places in the order of their seqs, once that was asked for
-    postings: dict[str, Posting] = field(default_factory=dict)  # the tail's; a segment's are read when asked for
+    by_seq: NDArray[np.int64] | None = None  # places in the order of their seqs, once that was needed
+    postings: dict[str, Posting] = field(default_factory=dict)  # the tail's; a segment's are read when needed
     hot: PostingCache = field(default_factory=lambda: PostingCache())
 
     def norms(self, average: float) -> LengthNorms:
@@ -129,14 +129,14 @@ class Part:
         return mask
 
     def keep(self, bounds: ScopeBounds, bounded: ScopedDocs) -> None:
-        """Remember what lies in bounds that the next question may have too; a time is hardly ever asked for twice."""
+        """Cache what lies in bounds that the next query may have too; a time is hardly ever queried twice."""
         if bounds.since is None and bounds.until is None:
             if len(self.bounded) >= BOUNDED:
                 self.bounded.clear()
             self.bounded[bounds] = bounded
 
     def kill(self, docs: Sequence[int]) -> Floats:
-        """Mark docs as gone; the lengths of those that lived here. Whoever looks at the part keeps what it saw."""
+        """Mark docs as gone; the lengths of those that lived here. A reader of the part keeps what it saw."""
         wanted = np.array(docs, np.int64)
         at = np.minimum(np.searchsorted(self.docs, wanted), len(self.docs) - 1)
         places = np.unique(at[(self.docs[at] == wanted) & self.live[at]])
@@ -148,11 +148,11 @@ class Part:
 
 
 class PostingCache:
-    """The longest postings of a segment that were asked for last; shared by all threads."""
+    """The longest postings of a segment that were used last; shared by all threads."""
 
     def __init__(self) -> None:
         self._lock = threading.Lock()
-        self._held: OrderedDict[str, Posting] = OrderedDict()  # the last asked last
+        self._held: OrderedDict[str, Posting] = OrderedDict()  # the last used last
         self._places = 0
 
     def get(self, term: str) -> Posting | None:
@@ -202,7 +202,7 @@ class Tail:
         return np.array(lengths)
 
     def part(self, terms: Sequence[str]) -> Part:
-        """A copy that stands still, with the postings of these terms."""
+        """A copy that does not change, with the postings of these terms."""
         held = {term: self.postings[term] for term in terms if term in self.postings}
         return Part(
             np.array(self.docs, np.int64),

@@ -1,8 +1,8 @@
 """The words of each record as one row, written in the record's own transaction.
 
 A row is known by its doc number, which only grows: a record that is stored again under its old seq gets a new
-doc. So whoever has seen everything up to some doc finds what came since by asking for larger ones, and what
-was dropped since by the list of the gone.
+doc. So a reader that has seen everything up to some doc finds what came since by querying larger ones, and
+what was dropped since in the list of gone docs.
 """
 
 from __future__ import annotations
@@ -16,10 +16,10 @@ from holdfast.store.fulltext.word_database import Database
 from holdfast.store.port import IndexText
 from holdfast.store.tokenizer import stems
 
-# A hit in the title or the tags tells more than one in a long body. Counted in halves: integers pack small.
+# A hit in the title or the tags is worth more than one in a long body. Counted in halves: integers pack small.
 TITLE_HALVES, BODY_HALVES, TAG_HALVES = 4, 2, 3
 ALL = 2**62  # rows
-MOST = 65_535  # what two bytes hold; a word said more often than that says no more
+MOST = 65_535  # what two bytes hold; a higher count of a word has no use
 
 SELECT = "SELECT doc, seq, at, length, terms, weights FROM word_rows"
 
@@ -43,7 +43,7 @@ class WordRow:
 
 
 # For each term the places where it stands and how heavily, as little-endian numbers. No arrays: there are tens of
-# thousands of terms, and the collector of garbage walks through arrays, 40 ms in the midst of somebody's question.
+# thousands of terms, and the garbage collector walks through arrays, 40 ms in the midst of a query.
 Postings: TypeAlias = dict[str, tuple[bytearray, bytearray]]
 WEIGHT_BYTES = 2
 

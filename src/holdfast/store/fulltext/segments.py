@@ -1,6 +1,6 @@
-"""Folding: words that stand in rows are gathered into segments, by term, where a search can add them up fast.
+"""Compaction: words that stand in rows are gathered into segments, by term, where a search can add them up fast.
 
-A segment is written in pieces that nobody looks at, then published in one small write. A kill in between
+A segment is written in pieces that no reader sees, then published in one small write. A kill in between
 leaves pieces without a segment; the next compaction sweeps them. Readers notice by the version.
 """
 
@@ -65,12 +65,12 @@ class Compactor:
         self._write = write
         self.rows = rows  # in a new segment
         self.merge = merge  # so many small segments become one
-        self._looked: int | None = None  # how many writes there had been when all was looked at last
+        self._looked: int | None = None  # how many writes there had been at the last full check
 
     def compact_all(
         self, least: int | None = None, stop: Callable[[], bool] = lambda: False, thorough: bool = False
     ) -> int:
-        """Fold every tenant that has at least so many rows waiting; how many segments were written.
+        """Compact every tenant that has at least so many rows waiting; how many segments were written.
 
         A thorough compaction writes every segment anew that holds words of what is gone, however few.
         """
@@ -84,7 +84,7 @@ class Compactor:
         return written
 
     def compact(self, tenant: Any, least: int | None, stop: Callable[[], bool], thorough: bool) -> int:
-        """Compact the rows of one tenant; how many segments were written. Nobody else may do so meanwhile."""
+        """Compact the rows of one tenant; how many segments were written. No other thread may do so meanwhile."""
         written = 0
         self._sweep(tenant)
         while not stop() and (self._compact(tenant, least or self.rows) or self._merge(tenant, thorough)):
@@ -152,8 +152,8 @@ class Compactor:
         self._write(tenant, lambda db, next_seq: _publish(db, tenant, segment, made, instead_of, compacted, next_seq()))
 
     def _forget(self, tenant: str) -> None:
-        """Let readers begin anew when they hold as many gone rows as a segment: rows that come and go are never
-        enough for a compaction."""
+        """Let readers reload when they hold as many gone rows as a segment: rows that come and go are never enough
+        for a compaction."""
         db = self._read()
         compacted: Any = db.execute("SELECT folded FROM word_states WHERE tenant = ?", (tenant,)).get or 0
         gone: Any = db.execute("SELECT count(*) FROM word_gone WHERE tenant = ? AND doc > ?", (tenant, compacted)).get
@@ -200,7 +200,7 @@ def _publish(
     compacted: int | None,
     version: int,
 ) -> None:
-    """Make the segment the one that counts. What was dropped since it was drafted is still among the gone."""
+    """Make the segment live. What was dropped since it was drafted is still listed as gone."""
     for old in instead_of:
         db.execute("DELETE FROM word_segments WHERE tenant = ? AND segment = ?", (tenant, old))
     if made.docs:
@@ -210,7 +210,7 @@ def _publish(
 
 
 def _renew(db: Database, tenant: str, compacted: int | None, version: int) -> None:
-    """Make readers begin anew, with what is compacted up to a doc, or up to where it was."""
+    """Make readers reload, with what is compacted up to a doc, or up to where it was."""
     held: Any = db.execute("SELECT folded FROM word_states WHERE tenant = ?", (tenant,)).get or 0
     held = held if compacted is None else compacted
     sql = (
@@ -222,7 +222,7 @@ def _renew(db: Database, tenant: str, compacted: int | None, version: int) -> No
 
 
 def _forget_gone(db: Database, tenant: str) -> None:
-    """Keep of the gone only what a segment holds: readers of a new version read uncompacted rows anew."""
+    """Keep in the list of gone docs only those of a segment: readers of a new version reload uncompacted rows."""
     gone: Any = db.execute("SELECT place, doc FROM word_gone WHERE tenant = ?", (tenant,)).fetchall()
     if not gone:
         return

@@ -1,7 +1,7 @@
 """What the word index needs of a database: statements of the SQL that all engines share, with `?` for each value.
 
 Rows are kept by tenant. An engine whose tables are keyed otherwise translates the statements, and gives its own key
-where a tenant is asked for.
+where a tenant is expected.
 """
 
 from __future__ import annotations

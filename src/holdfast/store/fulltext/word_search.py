@@ -27,7 +27,7 @@ HELD, COMPACTED = 100_000, 50
 
 
 class TenantWords:
-    """What is remembered of one tenant's words."""
+    """What is cached of one tenant's words."""
 
     def __init__(self) -> None:
         self.lock = threading.Lock()
@@ -35,7 +35,7 @@ class TenantWords:
         self.segments: dict[int, Part] = {}
         self.tail = Tail()
         self.seen = 0  # the last doc in the tail, or compacted
-        self.heard = 0  # the last place in the list of the gone
+        self.heard = 0  # the last place in the list of gone docs
         self.documents = 0
         self.words = 0.0
 
@@ -115,11 +115,11 @@ class _Candidates:
 
 
 class WordIndex:
-    """The words of all tenants, as far as this process has looked at them; shared by its readers."""
+    """The words of all tenants, as far as this process has read them; shared by its readers."""
 
     def __init__(self) -> None:
         self._lock = threading.Lock()
-        self._tenants: OrderedDict[str, TenantWords] = OrderedDict()  # the last asked last
+        self._tenants: OrderedDict[str, TenantWords] = OrderedDict()  # the last used last
         self._sizes: dict[str, int] = {}
         self._held = 0
 
@@ -169,8 +169,8 @@ class WordIndex:
         return {scope: _in_order(gathered, scope) for scope in scopes}
 
     def _look(self, db: Database, tenant: str, terms: Sequence[str], bounds: ScopeBounds) -> TenantView:
-        """One moment of the tenant's words: what is remembered and what is read belong together."""
-        if not db.get_autocommit():  # inside a write, or a moment that stands still: nothing remembered is true of it
+        """A consistent view of the tenant's words: what is cached and what is read belong together."""
+        if not db.get_autocommit():  # inside a write, or a read transaction: nothing cached is true of it
             private = TenantWords()
             private.catch_up(db, tenant)
             gathered = _gather(db, tenant, private.parts(terms, bounds), terms, bounds)
@@ -190,9 +190,9 @@ class WordIndex:
                 db.execute("ROLLBACK")
 
     def _hold(self, tenant: str, words: TenantWords) -> None:
-        """Note what a tenant's words take, and let go of others if that is too much."""
+        """Note what a tenant's words take, and evict others if that is too much."""
         with self._lock:
-            if self._tenants.get(tenant) is not words:  # let go of meanwhile
+            if self._tenants.get(tenant) is not words:  # evicted meanwhile
                 return
             self._tenants.move_to_end(tenant)
             self._held += words.size() - self._sizes.get(tenant, 0)
@@ -257,7 +257,7 @@ def _hot_postings(
 def _bound(db: Database, tenant: str, parts: Sequence[tuple[int | None, PartPostings]], bounds: ScopeBounds) -> None:
     parts = [(segment, one) for segment, one in parts if not one.bound_as_before(bounds)]
     wanted = set(bounds.terms())
-    # Taken now: another question, or this one's other scopes, may push them out of the part's memory.
+    # Taken now: another question, or this one's other scopes, may evict them from the part's cache.
     known = [{term: mask for term in wanted if (mask := one.part.masks.get(term)) is not None} for _, one in parts]
     lacking = {segment for (segment, _), masks in zip(parts, known, strict=True) if len(masks) < len(wanted)}
     missing = {term for masks in known for term in wanted - masks.keys()}

@@ -61,7 +61,7 @@ class Batch:
         return space
 
     def _make(self, tenant: str) -> int:
-        """A space for a new tenant; two servers may be at it, and one of them wins."""
+        """A space for a new tenant; two servers may create it at once, and one of them wins."""
         space = new_space(self.db, tenant, FIRST, 0)
         self.db.execute("INSERT INTO tenants VALUES (%s, %s) ON CONFLICT DO NOTHING", (tenant, space))
         live = self._live(tenant) or space

@@ -136,7 +136,7 @@ class _Running:
             job.result = self.nested(job.run)
         except (psycopg.OperationalError, psycopg.InterfaceError, StoreUnreachable) as error:
             raise _cause(error) from error
-        except BaseException as error:  # noqa: BLE001 - handed to the thread that asked, which raises it
+        except BaseException as error:  # noqa: BLE001 - handed to the waiting thread, which raises it
             job.error = error
 
     def nested(self, run: Callable[[Tx], T]) -> T:

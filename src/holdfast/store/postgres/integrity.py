@@ -1,4 +1,4 @@
-"""Verification: is every row as it was written, does none lack, and do words and vectors say what the records say?"""
+"""Verification: is every row as it was written, is none missing, and do words and vectors match the records?"""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ def _space(db: Connection, space: int) -> Iterator[Finding]:
 
 
 class _Walk:
-    """One walk over a table of a space. `rows` and `total` are what its tally should say, once it is at its end."""
+    """One walk over a table of a space. `rows` and `total` are what its tally should hold, once it is at its end."""
 
     def __init__(self, db: Connection, space: int, table: Table[Any]):
         self._db, self._space, self._table = db, space, table

@@ -105,7 +105,7 @@ class PostgresMemory:
             return None if _previous(db, generation, tenant) is not None else "this server did not replace it last"
 
     def exchange(self, build: Build, tenant: str) -> str:
-        """See `engine_port.Memory.exchange`. Writers of the tenant, on any server, are told to try again meanwhile."""
+        """See `engine_port.Memory.exchange`. Writers of the tenant, on any server, get a retryable fault meanwhile."""
         self.opened().write(lambda tx: tx.next_seq(tenant))  # a space, if there is none yet
         with self._exchanging, connected(self._url) as db:
             register_vector(db)

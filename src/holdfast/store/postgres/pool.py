@@ -36,7 +36,7 @@ def open_pool(url: str) -> ConnectionPool[Connection]:
     """Connections that are made when they are needed, and made anew when they are lost.
 
     Raises:
-        StoreUnreachable: no connection can be had.
+        StoreUnreachable: no connection can be made.
     """
     pool = ConnectionPool(
         url,
@@ -56,8 +56,8 @@ def open_pool(url: str) -> ConnectionPool[Connection]:
 
 
 def _check(db: Connection) -> None:
-    """Whether a connection still stands, asked of the server only if it sent something: a connection that was ended is
-    readable, and to ask each time would double the round trips of a read."""
+    """Whether a connection is still open, checked with the server only if it sent something: a connection that was
+    ended is readable, and to check each time would double the round trips of a read."""
     poll = select.poll()
     poll.register(db.fileno(), select.POLLIN)
     if poll.poll(0):
@@ -106,10 +106,10 @@ def fault_of(error: psycopg.Error | PoolTimeout) -> Fault:
 
 @contextmanager
 def moment(connect: Connect) -> Iterator[Connection]:
-    """A connection for which time stands still until the block ends."""
+    """A connection that sees one committed state until the block ends."""
     with connect() as db:
         db.execute("BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY")
-        db.execute("SELECT 1")  # time stands still from the first statement on
+        db.execute("SELECT 1")  # the state is fixed from the first statement on
         try:
             yield db
         finally:
@@ -155,7 +155,7 @@ class WordDatabase:
 
 @lru_cache(maxsize=512)
 def _translated(sql: str) -> bytes:
-    """A statement of the word index in PostgreSQL's words; what it reads in one transaction is of one moment."""
+    """A statement of the word index in PostgreSQL's SQL; what it reads in one transaction is of one moment."""
     if sql == "BEGIN":
         return b"BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY"
     return re.sub(r"\btenant\b", "space", sql).replace("?", "%s").encode()

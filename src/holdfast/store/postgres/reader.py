@@ -26,7 +26,7 @@ from holdfast.store.tokenizer import stems
 
 FEW = 5_000  # records that are fetched by their numbers rather than looked for among all
 STREAMED = 500  # rows that `each` holds at once
-NOWHERE = -1  # a space that does not exist: what is asked of a tenant without a memory finds nothing
+NOWHERE = -1  # a space that does not exist: queries of a tenant without a memory find nothing
 
 T = TypeVar("T")
 
@@ -35,7 +35,7 @@ class PostgresReader(VectorReads):
     """Reads through the connections it is given; fulfils `port.Reader`."""
 
     def __init__(self, connect: Connect, index: WordIndex, *, alone: bool = False):
-        """`alone`: the connections are one that has a transaction open, in which nothing remembered of the index is
+        """`alone`: the connections are one that has a transaction open, in which nothing cached of the index is
         true."""
         super().__init__(connect)
         self._index = index
@@ -134,7 +134,7 @@ class PostgresReader(VectorReads):
 
     def _narrow(self, table: Table[Any], tenant: str, conditions: Sequence[Condition]) -> tuple[str, list[Any]]:
         """The clause of the conditions. Where few records hold one of several values, the index of words knows which.
-        Not inside a write, where what is remembered of the index is not yet true."""
+        Not inside a write, where what is cached of the index is not yet true."""
         some = [one for one in conditions if one.column in table.scoped and is_of_few(one)]
         found = self.within(table, tenant, some, FEW) if some and not self._alone else None
         more = [] if found is None else [Condition("seq", "in", found.tolist())]

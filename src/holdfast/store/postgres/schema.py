@@ -10,7 +10,7 @@ from holdfast.core.errors import DataTooNew, InvalidSettings
 from holdfast.store.postgres.pool import Connection, faults
 
 _LOCK = 0x484F4C44  # "HOLD": the advisory lock of migrations
-_MARK = "holdfast_schema"  # the table that says which steps were taken; without it the database is new or another's
+_MARK = "holdfast_schema"  # the table that lists which steps were taken; without it the database is new or another's
 
 
 def migrate(db: Connection) -> int:

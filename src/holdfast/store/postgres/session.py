@@ -1,4 +1,4 @@
-"""Statements over connections that somebody else gives: a pool's, one moment's, or a write's."""
+"""Statements over connections that the caller gives: a pool's, one read transaction's, or a write's."""
 
 from __future__ import annotations
 

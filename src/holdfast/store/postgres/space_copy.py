@@ -85,7 +85,7 @@ def _vectors(db: Connection, space: int) -> Iterator[FileVector]:
 
 
 def load(db: Connection, path: Path, tenant: str, generation: str) -> int:
-    """Fill a new space from a file that was prepared; its number. Nobody sees it before it is live.
+    """Fill a new space from a file that was prepared; its number. No reader sees it before it is live.
 
     Raises:
         DataDamaged: what was stored is not what the file holds.

@@ -27,7 +27,7 @@ T = TypeVar("T")
 # Rows in a new segment, and how many of those become one: few rows are read for a question that a server never saw,
 # and few segments for a large memory.
 FOLD_ROWS, MERGE = 512, 32
-_FOLDS = 0x464F4C44  # "FOLD": with a space's number, the advisory lock of folding it
+_FOLDS = 0x464F4C44  # "FOLD": with a space's number, the advisory lock of compacting it
 _WORDS = ("word_rows", "word_gone", "word_segments", "word_postings")
 
 
@@ -87,7 +87,7 @@ class PostgresStore:
     def _fold(
         self, db: Connection, tenant: str, space: int, least: int | None, stop: Callable[[], bool], thorough: bool
     ) -> int:
-        """Fold one space, unless another server is at it."""
+        """Compact one space, unless another server does it now."""
 
         def write(_: Any, job: Callable[[Database, Callable[[], int]], T]) -> T:
             def run(tx: Tx) -> T:
@@ -125,7 +125,7 @@ class PostgresStore:
 
 
 def _rebuild(tx: Tx, tenant: str) -> int:
-    """Write words and sketches of every record anew, and drop vectors that are wrong; how many records there are."""
+    """Rewrite words and sketches of every record, and drop vectors that are wrong; how many records there are."""
     assert isinstance(tx, PostgresTx)
     space, filled = tx.locked(tenant), 0
     for name in (*_WORDS, "sketches"):

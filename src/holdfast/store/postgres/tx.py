@@ -22,7 +22,7 @@ from holdfast.store.postgres.vectors import VectorWrites
 from holdfast.store.rows import shape_of
 from holdfast.store.tables import TABLES
 
-MOST_RECALLS = 1_000_000  # more says nothing more
+MOST_RECALLS = 1_000_000  # a larger count has no use
 
 _SEARCHED = tuple(table.name for table in TABLES if table.index)
 _HELD = " OR ".join(f"EXISTS (SELECT 1 FROM {name} WHERE space = g.space AND seq = g.seq)" for name in _SEARCHED)
@@ -171,7 +171,7 @@ class PostgresTx(VectorWrites, PostgresReader):
         self.run("INSERT INTO word_rows VALUES (%s, %s, %s, %s, %s, %s, %s)", (space, doc, seq, *pack(text)))
 
     def _drop_words(self, space: int, tenant: str, seq: int) -> None:
-        """Remove a record's words, and tell those who hold them."""
+        """Remove a record's words, and list them as gone for readers that hold them."""
         sql = (
             "WITH went AS (DELETE FROM word_rows WHERE space = %s AND seq = %s RETURNING doc) "
             "INSERT INTO word_gone SELECT %s, %s, doc FROM went"

@@ -38,7 +38,7 @@ ALL = 2**63 - 1
 COMMON = 0  # the space that stands for all
 # So many parts are scored again by their vectors, at least: a record may hold several of the nearest.
 RESCORED, RESCORED_SHARE = 150, 1.5
-MOST_LOOKED = 3_000  # past so many of the nearest only the records that meet the conditions are looked at
+MOST_LOOKED = 3_000  # past so many of the nearest only the records that meet the conditions are read
 EMBEDDED: tuple[Table[Any], ...] = tuple(table for table in TABLES if table.passage is not None)
 
 _NEAREST = "SELECT seq FROM vectors WHERE space = %s AND model = %s AND dims = %s"

@@ -1,4 +1,4 @@
-"""Which sessions' summaries are to be made anew, in notes: a statement came to them, was replaced or holds again."""
+"""Which sessions' summaries are to be rebuilt, in notes: a statement was added, was replaced or holds again."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ OUTDATED = "outdated-summary"  # the kind of such notes
 
 
 def mark_outdated(tx: Tx, tenant: str, now_ms: int, session_ids: Iterable[str]) -> None:
-    """Let the summaries of these sessions be made anew, if they have one."""
+    """Mark the summaries of these sessions to be rebuilt, if they have one."""
     for session_id in dict.fromkeys(session_ids):
         id = outdated_summary_key(session_id)
         if tx.get(SUMMARIES, tenant, session_id) is not None and tx.get(NOTES, tenant, id) is None:

@@ -14,7 +14,7 @@ from holdfast.store.tables import OBSERVATIONS
 PROMPT_HOOKS = ("prompt_submit", "UserPromptSubmit", "user_prompt_submit")
 MESSAGE_HOOK = "assistant_message"
 MOST_MESSAGES = 60  # of one turn that are read
-_SAME_MOMENT = 20  # rows of one millisecond that are looked at
+_SAME_MOMENT = 20  # rows of one millisecond that are read
 
 
 class TurnRows(NamedTuple):

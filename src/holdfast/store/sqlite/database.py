@@ -43,13 +43,13 @@ def open_writer(path: Path) -> apsw.Connection:
 
 
 class _LogWatch:
-    """Empties the log into the database when it is long, or when it nears the room that is left on the disk.
+    """Empties the log into the database when it is long, or when it nears the free space of the disk.
 
     The database may have to grow by as much as the log holds: once the disk is full it is too late for that.
     """
 
     def __init__(self) -> None:
-        self._looked = 0  # how long the log was when the room was last looked at
+        self._looked = 0  # how long the log was when the free space was last checked
 
     def __call__(self, db: apsw.Connection, _: str, pages: int) -> int:
         with suppress(apsw.Error, OSError):  # what was committed is safe in the log; the next commit tries again

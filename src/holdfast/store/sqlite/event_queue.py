@@ -1,4 +1,4 @@
-"""The table of events that wait for the broker: written with what they tell of, dropped once the broker has them."""
+"""The table of events that wait for the broker: written with what they report, dropped once the broker has them."""
 
 from __future__ import annotations
 

@@ -39,7 +39,7 @@ _AS_FAULTS = _AsFaults()
 
 
 class DamageReporting(_AsFaults):
-    """The same for one store, which is told of the damage that was met and says what to do about it."""
+    """The same for one store, which records the damage that was met and adds what to do about it."""
 
     def __init__(self, watch: DamageWatch):
         self._watch = watch
@@ -52,9 +52,9 @@ class DamageReporting(_AsFaults):
 
 
 def damage_in(error: BaseException) -> str | None:
-    """What an error says about damage of the file; None if it says nothing.
+    """The damage of the file that an error reports; None if it reports none.
 
-    Text that cannot be encoded is a caller's and no damage: it must not stop all writes.
+    Text that cannot be encoded is the caller's error, not damage: it must not stop all writes.
     """
     if isinstance(error, apsw.CorruptError | apsw.NotADBError):
         return PAGES

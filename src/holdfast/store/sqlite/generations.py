@@ -1,9 +1,9 @@
 """The live store of a data folder, and how another generation takes its place while others read and write.
 
-1. The live store is retired: what runs is finished, what comes is told to try again.
+1. The live store is retired: what runs is finished, new writes get a retryable fault.
 2. The next generation is built, or an older one chosen, from a store that stands still.
 3. It is opened. Until now any failure leaves everything as it was.
-4. The pointer is switched: the commit point. From here on everybody gets the new store.
+4. The pointer is switched: the commit point. From here on every caller gets the new store.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ class Generations:
         self._folder = folder
         self._open_store = open_store
         self._exchanging = threading.Lock()
-        self._left: weakref.WeakSet[SqliteStore] = weakref.WeakSet()  # old stores that somebody may still read
+        self._left: weakref.WeakSet[SqliteStore] = weakref.WeakSet()  # old stores that may still have readers
         database = folder.prepare()
         self.store = open_store(database)
         with OnFailure(self.store.close):
@@ -55,7 +55,7 @@ class Generations:
             self._switch(name, old, new)
             self.store = new
             self._left.add(old)
-            with suppress(Fault):  # what it wrote is durable in its log, whether that is folded in now or later
+            with suppress(Fault):  # what it wrote is durable in its WAL, whether that is checkpointed now or later
                 old.leave()
             return name
 

@@ -1,4 +1,4 @@
-"""One writer with group commit: whoever comes first commits for all who wait.
+"""One writer with group commit: the first caller commits for all that wait.
 
 There is no writer thread. A caller queues its job and waits its turn; the one whose turn it is runs every
 queued job in one transaction, each in its own savepoint, and commits once. A lone caller therefore pays no
@@ -54,10 +54,10 @@ class _Job:
 
 
 def _outcome(job: _Job) -> Any:
-    """Give back what the job gave, or raise what it raised.
+    """Return the job's result, or raise what it raised.
 
-    An error holds the frames that it goes through, and they whatever the caller had at hand. So none of them may hold
-    the error: that ring would keep a store that was replaced, with its files, until a full collection.
+    An error refers to the frames that it passes, and they to the caller's variables. So none of them may refer to the
+    error: that cycle would keep a store that was replaced, with its files, until a full collection.
     """
     error, job.error = job.error, None
     if error is None:
@@ -118,7 +118,7 @@ class GroupCommit:
         return self._alike
 
     def forget_minhashes(self) -> None:
-        """Read the sketches anew at the next use."""
+        """Reload the sketches at the next use."""
         self._alike = None
 
     @property
@@ -133,12 +133,12 @@ class GroupCommit:
         """Let no write begin any more, each raises `Restoring` instead, and wait until those that run are durable.
 
         Raises:
-            Fault: asked from inside a write, which would wait for itself.
+            Fault: called from inside a write, which would wait for itself.
         """
         if self._leader == threading.get_ident():
             raise Fault("store: a write cannot retire its own store")
         self._retired = True
-        with suppress(Restoring, StorageFailed):  # a write of ours stands in the queue behind all that run
+        with suppress(Restoring, StorageFailed):  # a write of our own waits in the queue behind all that run
             self.write(lambda tx: None)
 
     def resume(self) -> None:
@@ -159,7 +159,7 @@ class GroupCommit:
             self.write(skip)
 
     def write(self, run: Callable[[Tx], T], again: bool = False, mends: bool = False) -> T:
-        """See `port.Store.write`. What `mends` is run though the store is damaged."""
+        """See `port.Store.write`. A job that `mends` is run though the store is damaged."""
         me = threading.get_ident()
         job = _Job(run, again, mends)
         if self._leader == me:  # inside another write: part of its transaction
@@ -214,7 +214,7 @@ class GroupCommit:
             self._abandon(batch, storage_fault(error))
         except Fault as fault:
             self._abandon(batch, fault)
-        except BaseException:  # a bug, or no memory: above all, nobody may be told yes
+        except BaseException:  # a bug, or no memory: above all, no write may be acknowledged
             self._abandon(batch, Fault("write: an unexpected error stopped the transaction"))
             raise
         else:
@@ -226,7 +226,7 @@ class GroupCommit:
             self._done = []  # a transaction holds us, and would keep all of us once the store is replaced
 
     def _allowed(self, batch: list[_Job]) -> list[_Job]:
-        """The jobs that may run: all of them, or of a damaged store those that mend it; the others are refused."""
+        """The jobs that may run: all of them, or of a damaged store those that repair it; the others are refused."""
         refusal = self._watch.refusal() if self._watch else None
         if refusal is None:
             return batch
@@ -263,11 +263,11 @@ class GroupCommit:
         """Run a write inside another without a savepoint; one that failed before it wrote leaves nothing to undo."""
         before = self._db.total_changes()
         if not self._attempt(job) and self._db.total_changes() != before:
-            job.error = None  # nobody will ask for it; see `_outcome`
+            job.error = None  # no caller will read it; see `_outcome`
             raise _Rollback
 
     def _attempt(self, job: _Job) -> bool:
-        """Whether the job succeeded. Its own error is its own; an error of the disk ends the batch."""
+        """Whether the job succeeded. Its own error fails it alone; an error of the disk ends the batch."""
         tx = SqliteTx(self._db, self.next_seq, self._minhash_index, self._codes, self._telling)
         before = len(self._done)
         try:
@@ -278,7 +278,7 @@ class GroupCommit:
             raise storage_fault(error) from error  # as a fault: a write around this one must know it for what it is
         except (StorageFull, StorageFailed):
             raise
-        except BaseException as error:  # noqa: BLE001 - handed to the thread that asked, which raises it
+        except BaseException as error:  # noqa: BLE001 - handed to the waiting thread, which raises it
             job.error = storage_fault(error) if isinstance(error, apsw.Error) else error
             self._look_at(error)
             del self._done[before:]  # writes made inside this one go with it
@@ -307,7 +307,7 @@ class GroupCommit:
             self._db.execute("INSERT OR REPLACE INTO tallies VALUES (?, ?, ?)", (table, *self._tallies[table]))
 
     def _abandon(self, batch: list[_Job], fault: Fault) -> None:
-        """Nobody is told yes: roll back, and after a failed sync never write again in this process.
+        """No write is acknowledged: roll back, and after a failed sync never write again in this process.
 
         The kernel may drop dirty pages after a failed fsync and call the next one good, so a second try
         could acknowledge what the disk does not hold. A full disk is different: it heals by itself.

@@ -1,6 +1,6 @@
-"""Verification: is every row as it was written, and does the word index say what the rows say?
+"""Verification: is every row as it was written, and does the word index match the rows?
 
-Reads only. It never deletes or mends anything; `--repair-index` is its own step.
+Reads only. It never deletes or repairs anything; `--repair-index` is its own step.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ from holdfast.store.sqlite.vectors.check import check_vectors
 from holdfast.store.sqlite.word_check import check_words, stored_rows
 from holdfast.store.tables import MEMORIES, TABLES, memory_sketch
 
-# More findings than this help nobody; the count is still told.
+# More findings than this are of no use; the count is still reported.
 MOST_FINDINGS = 1_000
 
 
@@ -40,13 +40,13 @@ def verify(db: apsw.Connection) -> list[Finding]:
 
 
 def verify_records(db: apsw.Connection) -> list[Finding]:
-    """Findings over what cannot be made anew: every row, and that none is missing. Not over pages, for which there is
+    """Findings over what cannot be rebuilt: every row, and that none is missing. Not over pages, for which there is
     `verify_pages`, nor over what is derived."""
     return _findings(db, _record_checks())
 
 
 def verify_pages(db: apsw.Connection) -> list[Finding]:
-    """Findings over the file's structure, and over what its indexes say of its rows."""
+    """Findings over the file's structure, and over whether its indexes match its rows."""
     return _findings(db, [("database", _pages)])
 
 
@@ -108,7 +108,7 @@ def _counter(db: apsw.Connection) -> Iterator[Finding]:
 
 
 def _schema(db: apsw.Connection) -> Iterator[Finding]:
-    """Compare with a schema made anew: a trigger or a lost index changes what a write does."""
+    """Compare with a freshly made schema: a trigger or a lost index changes what a write does."""
     fresh = apsw.Connection(":memory:")
     try:
         migrate(fresh)
@@ -153,7 +153,7 @@ def sketch_rows(db: apsw.Connection) -> Iterator[tuple[int, str, bytes]]:
 
 
 def _names(text: Any) -> tuple[str, ...]:
-    """The members of a stored list; none of a damaged one, which its row's checksum tells of."""
+    """The members of a stored list; none of a damaged one, which its row's checksum reports."""
     try:
         return tuple(str(one) for one in orjson.loads(text))
     except (TypeError, ValueError):

@@ -1,4 +1,4 @@
-"""The live store of a data folder on SQLite, or the fault that says why it cannot be used.
+"""The live store of a data folder on SQLite, or the fault that explains why it cannot be used.
 
 Without a store a memory can still be restored: the next generation is built beside what is there and made live.
 """

@@ -107,8 +107,8 @@ class SqliteReader(VectorReads):
         index: WordIndex | None = None,
         watch: DamageWatch | None = None,
     ):
-        """`stream` opens a connection for `each`, whose open cursor would keep this one at an old moment. `watch` is
-        told of damage."""
+        """`stream` opens a connection for `each`, whose open cursor would keep this one in an old transaction.
+        `watch` records damage."""
         self._watch = watch
         self._faults = DamageReporting(watch) if watch is not None else as_faults()
         self._db = db
@@ -129,8 +129,8 @@ class SqliteReader(VectorReads):
     def _is_sound(self, shape: RowCodec, row: Row) -> bool:
         """Whether a row is as it was written, which takes a twentieth of the time of reading it.
 
-        A list goes on without one that is not, if the store is told: it takes no writes from then on, and every answer
-        says so. Without a watch, and inside a write, it is a fault.
+        A list goes on without a damaged one, if the store has a watch: it takes no writes from then on, and every
+        answer reports that. Without a watch, and inside a write, it is a fault.
         """
         if shape.is_sound(row):
             return True
@@ -230,9 +230,9 @@ class SqliteReader(VectorReads):
 
     def _narrow(self, table: Table[Any], tenant: str, conditions: Sequence[Condition]) -> tuple[str, list[Any]]:
         """The clause of the conditions. Where few records hold one of several values, the index of words knows which:
-        listing the 20 memories that somebody may see of 10,000 took 21 ms without it.
+        listing the 20 memories that a caller may see of 10,000 took 21 ms without it.
 
-        Not inside a write, where what is remembered of the index is not yet true.
+        Not inside a write, where what is cached of the index is not yet true.
         """
         some = [one for one in conditions if one.column in table.scoped and is_of_few(one)]
         found = self.within(table, tenant, some, FEW) if some and self._db.get_autocommit() else None

@@ -10,7 +10,7 @@ import orjson
 
 from holdfast.store.tables import TABLES
 
-MOST = 1_000_000  # more says nothing more, and a number that was damaged cannot grow out of its column
+MOST = 1_000_000  # a larger count has no use, and a number that was damaged cannot grow out of its column
 
 _SEARCHED = [table.name for table in TABLES if table.index]
 _HELD = " OR ".join(f"EXISTS (SELECT 1 FROM {name} WHERE seq = ?1 AND tenant = ?2)" for name in _SEARCHED)

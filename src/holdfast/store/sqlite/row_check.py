@@ -1,8 +1,8 @@
-"""Whether the rows of a table are as they were written: every checksum is made anew.
+"""Whether the rows of a table are as they were written: every checksum is recomputed.
 
 SQLite writes a row as JSON by itself, in the bytes that its checksum was made of, so that one value and not forty come
-into the interpreter: half of the time. Where its bytes are others (some numbers, a damaged row), the row is looked at
-value by value, as whoever wrote it did.
+into the interpreter: half of the time. Where its bytes differ (some numbers, a damaged row), the row is checked value
+by value, as its writer made it.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ Changed = tuple[int, str]  # seq and id of a row that is not what was written
 
 
 class RowCheck:
-    """One walk over a table. `rows` and `total` are what its tally should say, once the walk is at its end."""
+    """One walk over a table. `rows` and `total` are what its tally should hold, once the walk is at its end."""
 
     def __init__(self, db: apsw.Connection, table: Table[Any]):
         self._db = db
@@ -54,7 +54,7 @@ class RowCheck:
         yield from self._one_by_one()
 
     def _written_by_sqlite(self) -> Any:
-        """seq, JSON, checksum, and whether every number with a fraction is what its JSON says: SQLite may round it."""
+        """seq, JSON, checksum, and whether every number with a fraction equals its JSON: SQLite may round it."""
         columns = self._shape.columns
         fractions = [f"CAST(json_quote({columns[at]}) AS REAL) IS {columns[at]}" for at in self._shape.floats]
         return self._db.execute(

@@ -72,8 +72,8 @@ class SqliteStore:
         telling: Clock | None = None,
         way_out: WayOut | None = None,
     ):
-        """Open the file. With a clock, events of what is written are kept for a broker. `way_out` says what to do once
-        the file is damaged."""
+        """Open the file. With a clock, events of what is written are kept for a broker. `way_out` returns what to do
+        once the file is damaged."""
         self.path = path
         self._watch = DamageWatch(path.parent, way_out)
         self._faults = DamageReporting(self._watch)
@@ -84,10 +84,10 @@ class SqliteStore:
             self._commits = GroupCommit(self._writer, publish, self._codes, telling, self._watch)
         self._index = WordIndex()
         self._readers = _Readers(path)
-        # Its parts never hold the store itself: once replaced, it goes with whoever reads it last.
+        # Its parts never hold the store itself: once replaced, it is freed with its last reader.
         self._write_words = partial(_write_words, self._commits, self._writer)
         self._compactor = Compactor(self._readers.mine, self._write_words)
-        self._folding = threading.Lock()  # what is being folded must not be mended or folded by another meanwhile
+        self._folding = threading.Lock()  # what is being compacted must not be repaired or compacted by another thread
 
     def read(self) -> Reader:
         stream = partial(open_reader, self.path)
@@ -100,7 +100,7 @@ class SqliteStore:
         try:
             with self._faults:
                 db.execute("BEGIN")
-                db.execute("SELECT 1 FROM tallies LIMIT 1").fetchall()  # time stands still from the first read on
+                db.execute("SELECT 1 FROM tallies LIMIT 1").fetchall()  # the state is fixed from the first read on
             yield SqliteReader(db, self._codes, watch=self._watch)
         finally:
             db.close()
@@ -170,7 +170,7 @@ class SqliteStore:
         return filled
 
     def retire(self) -> None:
-        """Stand still: writes raise `Restoring` from now on, and what ran is durable. Reads go on."""
+        """Take no writes: they raise `Restoring` from now on, and what ran is durable. Reads go on."""
         self._commits.retire()
 
     def resume(self) -> None:
@@ -186,12 +186,12 @@ class SqliteStore:
         self._commits.skip_to(seq)
 
     def leave(self) -> None:
-        """End writing for good, once retired. Whoever still reads goes on; the last one closes the file."""
+        """End writing for good, once retired. Readers go on; the last one closes the file."""
         with as_faults():
             self._writer.close()
 
     def close(self) -> None:
-        """Close every connection; the WAL is folded into the database by the last one."""
+        """Close every connection; the last one checkpoints the WAL into the database."""
         self._readers.close()
         with as_faults():
             self._writer.close()

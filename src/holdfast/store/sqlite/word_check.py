@@ -1,4 +1,4 @@
-"""Verification of the words: do rows of words say what the records say, and segments what the rows of words say?"""
+"""Verification of the words: do rows of words match the records, and segments the rows of words?"""
 
 from __future__ import annotations
 
@@ -69,8 +69,8 @@ def texts(db: apsw.Connection) -> Iterator[tuple[str, int, IndexText]]:
 
 
 def fill_words(db: apsw.Connection, next_seq: Callable[[], int]) -> int:
-    """Write the words of every record anew; how many there were. Readers notice by the version."""
-    # A tenant without records too: readers that remember its version wait for a later one.
+    """Rewrite the words of every record; how many there were. Readers notice by the version."""
+    # A tenant without records too: readers that hold its version wait for a later one.
     filled, tenants = 0, {tenant for (tenant,) in db.execute("SELECT tenant FROM word_states")}
     for name in _WORD_TABLES:
         db.execute(f"DELETE FROM {name}")

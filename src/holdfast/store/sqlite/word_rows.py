@@ -19,7 +19,7 @@ def add_words(db: apsw.Connection, tenant: str, seq: int, text: IndexText) -> No
 
 
 def drop_words(db: apsw.Connection, tenant: str, seq: int, next_seq: Callable[[], int]) -> None:
-    """Remove a record's words, and tell those who hold them."""
+    """Remove a record's words, and list them as gone for readers that hold them."""
     doc = doc_of(db, seq)
     db.execute("DELETE FROM word_rows WHERE tenant = ? AND doc = ?", (tenant, doc))
     db.execute("DELETE FROM word_again WHERE seq = ?", (seq,))

@@ -34,7 +34,7 @@ from holdfast.store.tables import TABLES
 def capture_store(source: Path, into: Path, tenant: str, *, check: bool = True) -> CapturedFile:
     """Write the tenant's memory as it is at one moment into a new file, which is not synced.
 
-    Without `check` the caller has to call `check_store` before it believes in the file.
+    Without `check` the caller has to call `check_store` before it relies on the file.
 
     Raises:
         DataDamaged: the store cannot be read to its end, or does not add up.
@@ -60,7 +60,7 @@ def _copy_pages(db: apsw.Connection, into: Path, tenant: str) -> bool:
     copy = make_private(into)
     try:
         with copy.backup("main", db, "main") as backup:
-            backup.step(-1)  # one read transaction: stepped, every write would begin the copy anew
+            backup.step(-1)  # one read transaction: in steps, every write would restart the copy
         copy.execute("PRAGMA main.journal_mode = OFF").fetchall()  # the copy came with its log switched on
         with copy:
             drop_place(copy)
@@ -93,7 +93,7 @@ def check_store(path: Path) -> None:
     db = open_private(path)
     try:
         with as_faults():
-            # All of it: what is wrong is found while the memory it was made of is still there to be mended.
+            # All of it: damage is found while the memory it was made of is still there to be repaired.
             if db.execute("PRAGMA integrity_check(1)").get != "ok":
                 raise DataDamaged("capture: the copy of the store is damaged")
             tallies = _tallies(db)

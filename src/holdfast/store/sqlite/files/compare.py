@@ -36,7 +36,7 @@ Change = Literal["added", "removed", "changed"]
 SHOWN = 100
 TITLE_CHARS = 80
 
-# What a record is called by, in SQL: the first that says anything.
+# What a record is called by, in SQL: the first that is not empty.
 TITLES: Mapping[Table[Any], tuple[str, ...]] = {
     SESSIONS: ("title", "first_prompt", "id"),
     OBSERVATIONS: ("title", "narrative"),
@@ -54,7 +54,7 @@ TITLES: Mapping[Table[Any], tuple[str, ...]] = {
 }
 
 
-# What everybody may see, in SQL; anything else is counted, and no more is said of it.
+# What everybody may see, in SQL; anything else is only counted.
 _FOR_ALL = 'audience IN (\'["all"]\', \'["all","chats"]\')'
 OPEN: Mapping[Table[Any], str] = {
     MEMORIES: _FOR_ALL,
@@ -67,7 +67,7 @@ OPEN: Mapping[Table[Any], str] = {
 
 @dataclass(frozen=True, slots=True)
 class RowDiff:
-    """A record that came, went or is another."""
+    """A record that was added, removed or changed."""
 
     id: str
     change: Change
@@ -106,7 +106,7 @@ def compare_stores(a: Path, b: Path, tenant: str, *, limit: int = SHOWN) -> list
                 db.execute(f"ATTACH ? AS {name}", (f"file:{quote(str(path.absolute()))}?mode=ro",))
             db.execute("BEGIN")
             for name in ("a", "b"):
-                db.execute(f"SELECT 1 FROM {name}.tallies LIMIT 1").fetchall()  # time stands still from here on
+                db.execute(f"SELECT 1 FROM {name}.tallies LIMIT 1").fetchall()  # the state is fixed from here on
             found = [_compare(db, table, tenant, limit) for table in TITLES]
     finally:
         db.close()
@@ -170,7 +170,7 @@ def _rows(db: apsw.Connection, table: Table[Any], limit: int) -> tuple[RowDiff, 
 
 
 def _title(names: list[Any]) -> str:
-    """The first line of the first name that says anything."""
+    """The first line of the first name that is not empty."""
     for name in names:
         line = next((one.strip() for one in str(name or "").splitlines() if one.strip()), "")
         if line:

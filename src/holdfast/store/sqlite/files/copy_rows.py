@@ -1,6 +1,6 @@
 """Memory on its way from one database file to another: which rows are whose, and how they are copied.
 
-A tenant's memory is what its records say and what is derived from them. Tokens, answers and events belong to the place
+A tenant's memory is its records and what is derived from them. Tokens, answers and events belong to the place
 where they were made and stay there.
 """
 
@@ -23,7 +23,7 @@ from holdfast.store.sqlite.faults import as_faults
 from holdfast.store.sqlite.vectors.nearest import vector_checksum
 from holdfast.store.tables import TABLES
 
-# Of the place, not of the memory: who may come in, what was answered, what has still to be told.
+# Of the place, not of the memory: who has access, what was answered, what has still to be published.
 PLACE = ("tokens", "answers", "events")
 RECORDS = tuple(table.name for table in TABLES if table.name not in PLACE)
 # Derived rows that name their tenant, and those whose tenant another table knows.
@@ -38,15 +38,15 @@ COMMON = ("tallies", "followed")
 FAR = "far"  # the name under which a second database is attached
 _READ_WRITE = apsw.SQLITE_OPEN_READWRITE | apsw.SQLITE_OPEN_URI
 
-# By schema: nothing said here may reach a live database that is attached later.
+# By schema: no setting here may reach a live database that is attached later.
 _PRIVATE = ("main.synchronous = OFF", "main.journal_mode = OFF", "main.cache_size = -16000", "main.secure_delete = ON")
 
 
 def open_private(path: Path) -> apsw.Connection:
-    """A file that nobody else knows yet, to be written without a journal: whoever fails throws it away.
+    """A file that no other process knows yet, to be written without a journal: after a failure it is thrown away.
 
-    It may come from anywhere: nothing that its schema says is trusted, and broken cells are noticed. It is whole
-    without a log beside it afterwards.
+    It may come from anywhere: its schema is not trusted, and broken cells are noticed. Afterwards it is whole without
+    a log beside it.
 
     Raises:
         DataTooNew: a newer Holdfast wrote it, or another program.
@@ -86,7 +86,7 @@ def _prepare(db: apsw.Connection) -> None:
 
 
 def attach(db: apsw.Connection, path: Path) -> None:
-    """Let the connection read a second database, whether somebody writes it or not."""
+    """Let the connection read a second database, whether a process writes it or not."""
     db.set_busy_timeout(BUSY_MS)
     db.create_scalar_function("moved_checksum", _moved_checksum, 7, deterministic=True)
     db.execute(f"ATTACH ? AS {FAR}", (f"file:{quote(str(path.absolute()))}?mode=ro",))
@@ -108,7 +108,7 @@ def has_others(db: apsw.Connection, tenant: str) -> bool:
 
 
 def other_tenants(db: apsw.Connection, tenant: str, schema: str = "main") -> list[str]:
-    """Everybody else who has anything in the file."""
+    """All other tenants that have rows in the file."""
     names = (*RECORDS, "answers", *DERIVED)
     sql = " UNION ".join(f"SELECT tenant FROM {schema}.{name} WHERE tenant != ?1" for name in names)
     return [other for (other,) in db.execute(f"{sql} ORDER BY 1", (tenant,))]
@@ -198,7 +198,7 @@ def counted(db: apsw.Connection, name: str) -> tuple[int, int]:
 
 
 def tally_again(db: apsw.Connection) -> None:
-    """Count every table anew."""
+    """Recount every table."""
     for table in TABLES:
         rows, total = counted(db, table.name)
         if rows:

@@ -15,7 +15,7 @@ def count_covered(live: Path, salvaged: Path, tenant: str) -> dict[str, int]:
     """Rows by table that the live memory has from its last restore and the salvaged file lacks.
 
     What was written since the restore was never in the damaged file. The restore's entry in the audit log comes after
-    all rows that it brought, so its number tells them apart.
+    all rows that it brought, so its number separates them.
 
     Raises:
         DataDamaged: one of the files cannot be read.

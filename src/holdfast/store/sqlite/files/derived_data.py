@@ -1,4 +1,4 @@
-"""What follows from the records, made anew in a file that nobody uses yet."""
+"""What is derived from the records, rebuilt in a file that no process uses yet."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ def is_complete(db: apsw.Connection) -> bool:
 
 
 def make_derived(db: apsw.Connection) -> None:
-    """Write words and sketches of every record anew. Vectors depend on the text alone and stay."""
+    """Rewrite words and sketches of every record. Vectors depend on the text alone and stay."""
     db.execute("DELETE FROM sketches")
     db.executemany("INSERT INTO sketches VALUES (?, ?, ?)", list(sketch_rows(db)))
     last = counter(db)

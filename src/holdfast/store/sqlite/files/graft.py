@@ -1,6 +1,6 @@
-"""A restored database made fit to become a generation: brought to this schema, checked, joined with what must not go.
+"""A restored database made fit to become a generation: brought to this schema, checked, joined with what must be kept.
 
-What belongs to the place, and the memory of other tenants, comes from the live store. It has to stand still for that:
+What belongs to the place, and the memory of other tenants, comes from the live store. It must take no writes for that:
 whatever is written there afterwards is not in the new generation.
 """
 
@@ -38,7 +38,7 @@ from holdfast.store.sqlite.files.derived_data import is_complete, make_derived
 from holdfast.store.sqlite.files.rename_agent import rename_agent
 from holdfast.store.sqlite.integrity import verify_pages, verify_records
 
-KEPT_HERE = ("tokens", "events")  # a token that was revoked must not come back, an event not be told twice
+KEPT_HERE = ("tokens", "events")  # a token that was revoked must not come back, an event not be published twice
 
 
 def prepare(
@@ -60,7 +60,7 @@ def prepare(
         _check(db, restored, tenant, own)
         with as_faults(), db:
             drop_place(db)
-            if not is_complete(db):  # the records are sound: an index that is not costs only the time to make it anew
+            if not is_complete(db):  # the records are sound: an index that is not costs only the time to rebuild it
                 make_derived(db)
             renamed = rename_agent(db, *agent) if agent else 0
             found: Any = [(name, db.execute(f"SELECT count(*) FROM {name}").get) for name in RECORDS]
@@ -86,7 +86,7 @@ def _check(db: apsw.Connection, path: Path, tenant: str, own: bool) -> None:
 
 
 class _WorkerThread(threading.Thread):
-    """Work on a file that needs no interpreter, done while somebody else does other work."""
+    """Work on a file that needs no interpreter, done while another thread does other work."""
 
     def __init__(self, work: Callable[[Path], list[Finding]], path: Path):
         super().__init__(name="holdfast-check")
@@ -124,7 +124,7 @@ def _write_out(path: Path) -> list[Finding]:
             os.fsync(handle)
         finally:
             os.close(handle)
-    except OSError as error:  # told here, as the next sync may not be told again
+    except OSError as error:  # reported here, as the next sync may not report it again
         raise disk_fault(error, f"write {path.name}") from error
     return []
 
@@ -173,7 +173,7 @@ def _keep_here(db: apsw.Connection) -> None:
 
 
 def _exchange_others(db: apsw.Connection, tenant: str) -> int:
-    """The memory of other tenants is what the live store says it is."""
+    """The memory of other tenants is what the live store has."""
     before, now = other_tenants(db, tenant), other_tenants(db, tenant, FAR)
     if before:
         drop_tenants(db, before)
@@ -189,7 +189,7 @@ def _exchange_others(db: apsw.Connection, tenant: str) -> int:
         copy_tenants(db, now, (*RECORDS, "answers"))
     except apsw.ConstraintError as error:
         raise foreign from error
-    # Which rows were looked at for a vector is not the same in both: all are looked at once more.
+    # Which rows were checked for a vector is not the same in both: all are checked once more.
     db.execute("UPDATE main.followed SET upto = 0")
     return len(now)
 

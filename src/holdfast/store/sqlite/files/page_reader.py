@@ -30,7 +30,7 @@ _INTEGERS = {1: 1, 2: 2, 3: 3, 4: 4, 5: 6, 6: 8}  # bytes by serial type
 
 
 class BadCell(Exception):
-    """What stands there is no row."""
+    """The bytes there are no row."""
 
 
 class Pages:
@@ -120,7 +120,7 @@ class Pages:
 def _committed(log: BinaryIO) -> dict[int, int]:
     """Where the log has pages newer than the database's: up to the last commit of the current round.
 
-    Sums of frames are not looked at: a frame that is damaged brings rows whose own checksums refuse them.
+    Checksums of frames are not verified: a frame that is damaged brings rows whose own checksums refuse them.
     """
     header = log.read(_LOG_HEADER)
     if len(header) < _LOG_HEADER or int.from_bytes(header[8:12], "big") != PAGE:

@@ -1,4 +1,4 @@
-"""A store as it was: reads from a captured file that nobody writes any more."""
+"""A store as it was: reads from a captured file that no process writes any more."""
 
 from __future__ import annotations
 
@@ -74,7 +74,7 @@ class PastStore:
 
     @contextmanager
     def snapshot(self) -> Iterator[Reader]:
-        yield self.read()  # time stands still anyway
+        yield self.read()  # the file never changes
 
     def write(self, job: Callable[[Tx], T], *, again: bool = False) -> T:
         raise _unchangeable()

@@ -1,7 +1,7 @@
 """One agent's records as another's: the owner, the keys that hold the owner's name, and the checksums.
 
 Keys of isolated agents' sessions, slots, commits and pages are made of the agent's name. Ids of insights are hashes
-over it and stay as they are. So does the audit log: it says who did something, and that does not change.
+over it and stay as they are. So does the audit log: it records who did something, and that does not change.
 """
 
 from __future__ import annotations
@@ -91,7 +91,7 @@ class AgentRename:
 
 
 def rename_agent(db: apsw.Connection, old: str, new: str) -> int:
-    """Make an agent's records another's, with all that follows from them; how many changed.
+    """Make an agent's records another's, with all that is derived from them; how many changed.
 
     Raises:
         Conflict: the other agent has a record of the same name.

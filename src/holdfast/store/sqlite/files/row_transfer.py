@@ -57,7 +57,7 @@ class FileWriter:
             add_codes(self._db, space, seqs, code_of(np.concatenate([one.numbers for one in vectors])))
 
     def finish(self, last_seq: int) -> None:
-        """Write what follows from the rows, and close the file."""
+        """Write what is derived from the rows, and close the file."""
         with as_faults():
             again = "SELECT seq, doc FROM word_rows WHERE doc != seq ORDER BY seq"
             self._db.execute(f"INSERT INTO word_again {again}")
@@ -72,7 +72,7 @@ class FileWriter:
 
 
 class FileReader:
-    """A portable file of this version's schema that nobody writes any more."""
+    """A portable file of this version's schema that no process writes any more."""
 
     def __init__(self, path: Path):
         self._db = open_reader(path)

@@ -11,7 +11,7 @@ from holdfast.core.model import Json
 from holdfast.store.sqlite.database import open_reader
 from holdfast.store.sqlite.faults import as_faults
 
-LEARNT = ("consolidate", "reflect", "summarize")  # operations whose last run is told
+LEARNT = ("consolidate", "reflect", "summarize")  # operations whose last run is reported
 
 
 def runtime_state(database: Path, tenant: str) -> Json:

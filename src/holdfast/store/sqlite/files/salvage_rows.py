@@ -1,6 +1,6 @@
 """What can still be read of a damaged database, as a sound file of its own. Every row's checksum decides.
 
-The damaged file is only read. What follows from the records is made anew; vectors are copied as far as they can be.
+The damaged file is only read. What is derived from the records is rebuilt; vectors are copied as far as they can be.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ Tallies = dict[str, tuple[int, int]]
 
 @dataclass(frozen=True, slots=True)
 class SalvagedRows:
-    """Sound rows by table, and how many there should be; None where the damaged file cannot tell."""
+    """Sound rows by table, and how many there should be; None where the damaged file does not show it."""
 
     rows: dict[str, int]
     expected: dict[str, int] | None

@@ -123,7 +123,7 @@ def read_vectors(db: apsw.Connection, space: int, first: int, last: int, dims: i
 
 
 def mend_vectors(db: apsw.Connection) -> None:
-    """Drop what is wrong, make the codes anew from the vectors, and have every row looked at for its vector."""
+    """Drop what is wrong, rebuild the codes from the vectors, and have every row checked for its vector."""
     wrong = list(wrong_vectors(db))
     db.executemany("DELETE FROM vectors WHERE seq = ?", [(seq,) for seq in wrong])
     db.execute("DELETE FROM vector_codes")

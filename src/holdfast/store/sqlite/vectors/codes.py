@@ -104,7 +104,7 @@ def erase_code(db: apsw.Connection, space: int, seq: int) -> int:
 
 
 def each_chunk(db: apsw.Connection, space: int) -> Iterator[tuple[int, int, CodeChunk]]:
-    """Every chunk of a space with its number and how many live records it says it has."""
+    """Every chunk of a space with its number and how many live records it claims to have."""
     sql = "SELECT chunk, live, seqs, codes FROM vector_codes WHERE space = ? ORDER BY chunk"
     rows: Any = db.execute(sql, (space,))
     for number, live, seqs, codes in rows:
@@ -147,11 +147,11 @@ class VectorCodes:
     """The codes in memory, by space, shared by all threads."""
 
     def __init__(self, connect: Callable[[], apsw.Connection]):
-        """`connect` opens a reader of its own: a thread's reader may stand at an earlier moment."""
+        """`connect` opens a reader of its own: a thread's reader may be in an older transaction."""
         self._connect = connect
         self._reading = threading.Lock()  # held by the thread that brings the codes up to date; the others wait for it
         self._mutex = threading.Lock()  # guards the lists below; never held for long, for a commit waits for it
-        self._late: dict[int, list[CodeChange]] = {}  # committed since the codes of a space were looked at last
+        self._late: dict[int, list[CodeChange]] = {}  # committed since the codes of a space were read last
         self._tables: dict[int, CodeTable] = {}
         self._gone: dict[int, int] = {}
 
@@ -187,12 +187,12 @@ class VectorCodes:
                 table.append(change.seqs, change.codes)
             self._gone[space] += change.gone
         if self._gone[space] > max(GONE, GONE_SHARE * len(table)):
-            del self._tables[space]  # the next search reads them anew
+            del self._tables[space]  # the next search reloads them
 
     def _read_chunks(self, space: int, dims: int) -> CodeTable:
         db = self._connect()
         try:
-            db.execute("BEGIN")  # one moment for both reads
+            db.execute("BEGIN")  # one transaction for both reads
             room: Any = db.execute("SELECT total(length(seqs)) / 8 FROM vector_codes WHERE space = ?", (space,)).get
             table = CodeTable(dims, int(room))
             sql = "SELECT seqs, codes FROM vector_codes WHERE space = ? ORDER BY chunk"
@@ -211,7 +211,7 @@ class VectorCodes:
                     self._late[change.space].append(change)
 
     def forget(self) -> None:
-        """Read everything anew at the next use."""
+        """Reload everything at the next use."""
         with self._reading, self._mutex:
             self._tables.clear()
             self._late.clear()

@@ -35,9 +35,9 @@ from holdfast.store.tables import TABLES
 RESCORED, RESCORED_SHARE = 150, 1.25
 # Up to so many allowed records all vectors are read and scored: no codes are needed.
 FEW = 200
-# Past so many of the nearest whoever asks for records that meet something looks at those that do instead.
+# Past so many of the nearest, a search with conditions reads the records that meet them instead.
 MOST_LOOKED = 3_000
-# With fewer records than this share of the nearest codes, as some are gone or have several, more codes are looked at.
+# With fewer records than this share of the nearest codes, as some are gone or have several, more codes are read.
 ENOUGH = 0.75
 ALL = 2**63 - 1
 
