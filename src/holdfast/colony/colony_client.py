@@ -40,7 +40,7 @@ class Answer:
     body: bytes
 
 
-# Without a handler its warnings would go to standard error, before the fault that tells the same.
+# Without a handler its warnings would go to standard error, before the fault that reports the same.
 logging.getLogger("colony_sdk").addHandler(logging.NullHandler())
 
 
@@ -110,9 +110,9 @@ class VaultClient(ColonyClient):
         return _parsed(self._asked(method, path, body, headers))
 
     def _asked(self, method: str, path: str, body: object = None, headers: Mapping[str, str] | None = None) -> Answer:
-        """The answer to a request that succeeded, asked for again as the SDK's settings say.
+        """The answer to a request that succeeded, retried as the SDK's settings define.
 
-        Asking again is safe: a file is stored whole and on the same condition, and deleting may find it gone.
+        Retrying is safe: a file is stored whole and on the same condition, and deleting may find it gone.
         """
         renewed, attempt = False, 0
         while True:
@@ -176,7 +176,7 @@ def _site(base_url: str) -> Site:
     """The site of that URL, if a key may travel there.
 
     Raises:
-        ColonyInvalid: it may not. Nobody knows where a name leads, and the SDK sends the key before we can see it.
+        ColonyInvalid: it may not. Where a name leads is unknown, and the SDK sends the key before we can see it.
     """
     try:
         site = checked_site("base_url", base_url, keyed=True)

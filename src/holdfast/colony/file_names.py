@@ -63,7 +63,7 @@ def series_of(label: str) -> Series:
 
 @dataclass(frozen=True, slots=True)
 class ParsedName:
-    """What the name of a file says."""
+    """The fields in the name of a file."""
 
     label: str
     id: str
@@ -80,7 +80,7 @@ def read_name(name: str) -> ParsedName | None:
 
 
 def age_order(id: str) -> tuple[bool, str]:
-    """Sorts ids by age. An id that is no time is older than any that is: nobody can write one that comes after it."""
+    """Sorts ids by age. An id that is no time is older than any that is: no writer can make one that comes after it."""
     return began(id) is not None, id
 
 

@@ -24,10 +24,10 @@ from holdfast.core.errors import (
 )
 from holdfast.core.ports import Clock
 
-# By the API's description uploads and deletions share one count; the SDK's says 60 of each. Planned for is the former.
+# By the API's description uploads and deletions share one count; the SDK's has 60 of each. We plan for the former.
 OPERATIONS_PER_HOUR = 60
 HOUR = 3600.0
-# A vault says 0 until its first write, and has this much then.
+# A vault reports 0 until its first write, and has this much then.
 FIRST_QUOTA = 10 * 1024 * 1024
 
 _FULL = {"QUOTA_EXCEEDED", "LIMIT_EXCEEDED"}
@@ -46,7 +46,7 @@ class VaultBackend(Protocol):
 
 
 class FileMissing(Exception):
-    """The vault says that there is no such file."""
+    """The vault reports that there is no such file."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -70,7 +70,7 @@ class VaultFiles:
         return _object(self._ask("status", self._backend.vault_status), "status")
 
     def room(self) -> int | None:
-        """Bytes that can still be stored; None when the vault does not say."""
+        """Bytes that can still be stored; None when the vault does not report it."""
         status = self.status()
         quota, used, free = (status.get(key) for key in ("quota_bytes", "used_bytes", "available_bytes"))
         if type(quota) is int and quota == 0:
@@ -106,7 +106,7 @@ class VaultFiles:
         """The text of a file.
 
         Raises:
-            Missing: the vault says that there is none of that name.
+            Missing: the vault reports that there is none of that name.
         """
         answer = _object(self._ask(f"read {name}", lambda: self._backend.vault_get_file(name), name), f"read {name}")
         text, etag = answer.get("content"), answer.get("etag")
@@ -126,7 +126,7 @@ class VaultFiles:
         try:
             self._put(name, text, if_none_match=True)
         except ColonyConflict:
-            # An answer that got lost is asked for again, and then the file is there already: our own.
+            # A request whose answer was lost is repeated, and then the file is there already: our own.
             try:
                 mine = self.read(name).text == text
             except FileMissing:
@@ -193,7 +193,7 @@ class VaultFiles:
             self._changes.popleft()
 
     def _ask(self, doing: str, call: Callable[[], Any], name: str | None = None) -> Any:
-        """The client's answer. Whatever it raises becomes one of our faults; of a file by name it may say Missing."""
+        """The client's answer. Whatever it raises becomes one of our faults; of a file by name it may be Missing."""
         try:
             return call()
         except Exception as error:  # noqa: BLE001 a client may raise anything; all of it is raised again as a fault

@@ -1,7 +1,7 @@
 """The files of a snapshot: manifest, parts and pointer, written as colony-memory writes them and read with distrust.
 
 docs/colony.md has their fields. An encrypted snapshot has a format name of its own, so that a reader that knows nothing
-of it says so instead of failing inside gzip.
+of it reports that instead of failing inside gzip.
 """
 
 from __future__ import annotations
@@ -26,9 +26,9 @@ CODECS = {FORMAT: "gzip+base64", SEALED_FORMAT: "gzip+age+base64"}
 
 # Part of the format: readers join whatever they find, but equal documents should give equal parts everywhere.
 PART_CHARS = 700_000
-# The vault refuses files over 1 MB, and does not say which kind of MB.
+# The vault refuses files over 1 MB, without defining which kind of MB.
 MOST_FILE_BYTES = 1_000_000
-# What is read may be a little longer than what the server lets anyone write.
+# What is read may be a little longer than what the server lets a client write.
 MOST_FILE_CHARS = 1_200_000
 # 10 MB of vault are 15 parts. This is for vaults of another size, and keeps a manifest from naming millions.
 MOST_PARTS = 10_000
@@ -38,7 +38,7 @@ _SHA256 = re.compile(r"sha256:[0-9a-f]{64}")
 
 @dataclass
 class SnapshotInfo:
-    """What a manifest says of its snapshot. An encrypted one tells neither the names nor the SHA-256 of its texts."""
+    """The contents of a manifest. An encrypted one has neither the names nor the SHA-256 of its texts."""
 
     snapshot_id: str
     label: str
@@ -120,7 +120,7 @@ def pointer_text(series: Series, id: str, updated_at: str) -> str:
 
 @dataclass(frozen=True, slots=True)
 class Pointer:
-    """What a pointer says; nothing when it cannot be read, as others overwrite it and nothing depends on it."""
+    """The contents of a pointer; nothing when it cannot be read, as others overwrite it and nothing depends on it."""
 
     id: str | None = None
     given: str | None = None

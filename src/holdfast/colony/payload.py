@@ -1,4 +1,4 @@
-"""Documents as one block of text, and back: canonical JSON, gzip, age if asked for, base64.
+"""Documents as one block of text, and back: canonical JSON, gzip, age on request, base64.
 
 Everything that comes back is foreign until its sizes and its SHA-256 are those of the manifest.
 """
@@ -44,7 +44,7 @@ class PackedDocuments:
 
 @dataclass(frozen=True, slots=True)
 class ExpectedBlock:
-    """What a manifest says about the block."""
+    """What a manifest records about the block."""
 
     blob_chars: int
     byte_size: int

@@ -43,7 +43,7 @@ def _withdraw(files: VaultFiles, written: Sequence[str]) -> None:
     try:
         files.delete_all(reversed(written))
     except ColonyMemoryError:
-        return  # the fault that began it is the one to tell
+        return  # the fault that began it is the one to report
 
 
 def settle(files: VaultFiles, built: SnapshotParts, series: Series) -> None:
@@ -57,7 +57,7 @@ def settle(files: VaultFiles, built: SnapshotParts, series: Series) -> None:
         if built.manifest[0] not in listing:
             newest = max(listing.finished(series), key=age_order, default="")
             if age_order(newest) > age_order(built.info.snapshot_id):
-                return  # pruned by whoever stored a newer one
+                return  # pruned by the writer of a newer one
             raise ColonyConflict("backup: another writer deleted the snapshot during the upload")
         lost = [(name, text) for name, text in built.parts if name not in listing]
         if not lost:

@@ -195,7 +195,7 @@ def _has_tag(path: Path, tag: str) -> bool:
 
 @contextmanager
 def _alone_in(folder: Path) -> Iterator[None]:
-    """Nobody else replaces or deletes names of this folder inside the block."""
+    """No other process replaces or deletes names of this folder inside the block."""
     handle = os.open(folder, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
     try:
         fcntl.flock(handle, fcntl.LOCK_EX)
@@ -252,7 +252,7 @@ def _try_new(folder: Path, number: int) -> tuple[Path, int] | None:
 
 
 def _sweep(folder: Path) -> None:
-    """Remove what killed puts left in the folder: nobody has it locked."""
+    """Remove what killed puts left in the folder: no process has it locked."""
     for name in os.listdir(folder):
         if name.startswith(_TEMPORARY):
             _remove_if_free(folder / name)

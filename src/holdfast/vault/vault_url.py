@@ -35,7 +35,7 @@ _paces_lock = Lock()
 
 
 def vault_from(text: str, settings: Settings, clock: Clock | None = None, entropy: Entropy | None = None) -> Vault:
-    """The vault that is named, with the wrappers that the settings ask for. Nothing is asked of it yet.
+    """The vault that is named, with the wrappers that the settings define. No request is made yet.
 
     Raises:
         InvalidSettings: it names nothing that is known, a folder that depends on where Holdfast was started, or a
