@@ -1,4 +1,4 @@
-"""Reading a snapshot without restoring it: its store is laid out privately. Plain ones asked lately stay laid out."""
+"""Reading a snapshot without restoring it: its store is laid out privately. Recently read plain ones stay so."""
 
 from __future__ import annotations
 
@@ -78,7 +78,7 @@ def past(archive: Archive, named: SnapshotSelector) -> Iterator[PastMemory]:
             try:
                 with reading_kept(place) as is_kept:
                     if is_kept and (store := _reopened(place)):
-                        # The bytes it came from were verified then; who sealed them and whose they are is asked anew.
+                        # The bytes it came from were verified then; signer and owner are checked again.
                         with closing(store):
                             yield PastMemory(trusted(archive, named, found, raw=False), store)
                             return
@@ -114,7 +114,7 @@ def _unpacked(
         unpack(body, manifest, staging, identities, lambda path: path == STORE)
         with closing(open_past(staging / STORE)) as store:
             yield PastMemory(manifest, store)
-        # Kept once nobody reads it under its first name. A disk that does not take it leaves the next one to unpack it.
+        # Kept once no process reads it under its first name. If the disk refuses it, the next reader unpacks it again.
         if place == place_of_opened(found.folder, manifest, store_schema()):
             with suppress(Fault), disk_faults(f"keep {found.id} unpacked"), changing_names(found.folder):
                 keep(staging / STORE, place)

@@ -19,7 +19,7 @@ MOST_BYTES = 64 * 1024 * 1024
 MOST_DEPTH = 16
 
 # 200,000 members and as many files that were redacted and left need 1.8 million values and 400,000 objects. Signs in
-# strings count as well: telling them apart would cost more memory than it saves.
+# strings count as well: distinguishing them would cost more memory than it saves.
 _MOST_VALUES = 3_000_000
 _MOST_OPENED = 500_000  # objects and lists
 _SLICE, _ROWS = 256 * 1024, 2_000  # of a long list at a time, read and written
@@ -40,7 +40,7 @@ def dumps(value: Any, *, newline: bool = False) -> bytes:
     option = orjson.OPT_SORT_KEYS | (orjson.OPT_APPEND_NEWLINE if newline else 0)
     try:
         return orjson.dumps(value, option=option)
-    except TypeError as error:  # its text says what kind of value, not which
+    except TypeError as error:  # its text names the kind of value, not which one
         raise Malformed("a value has no canonical form") from error
 
 

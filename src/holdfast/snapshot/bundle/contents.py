@@ -21,7 +21,7 @@ _MOST_REASON = 256
 
 @dataclass(frozen=True, slots=True)
 class Contents:
-    """What an encrypted bundle tells only to those who can open it."""
+    """What an encrypted bundle reveals only to those who can open it."""
 
     artifacts: tuple[Artifact, ...]
     files: tuple[str, ...]  # that redaction changed
@@ -37,7 +37,7 @@ def contents_bytes(contents: Contents) -> bytes:
 
 
 def read_contents(data: bytes) -> Contents:
-    """What the last member of an encrypted bundle says.
+    """The contents of the last member of an encrypted bundle.
 
     Raises:
         Malformed: it is not as it is written here.

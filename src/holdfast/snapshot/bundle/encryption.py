@@ -72,7 +72,7 @@ def read_identities(file: str | Path) -> tuple[str, ...]:
 
 
 def recipients_of(identities: Sequence[str]) -> tuple[str, ...]:
-    """The age recipients that these identities open; an SSH key does not tell its own."""
+    """The age recipients that these identities open; an SSH key does not contain its own."""
     return tuple(public for one in _identities(identities) if (public := public_of(one)) is not None)
 
 

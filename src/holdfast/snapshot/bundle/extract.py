@@ -50,7 +50,7 @@ class FolderExtractor:
     ):
         self._into = into
         self._wanted = wanted
-        self._hasty = hasty  # members that somebody else makes durable, or nobody
+        self._hasty = hasty  # members that the caller makes durable, or that need not be
         self._paths = None if known is None else {member_name(one.path): one.path for one in known}
         self._open: list[tuple[str, int]] = []  # from the folder itself down to where the last file landed
         self._files: dict[str, None] = {}  # in the order they were made

@@ -51,7 +51,7 @@ def body_name(snapshot_id: str, encrypted: bool) -> str:
 
 
 def chunk_index_name(snapshot_id: str, encrypted: bool) -> str:
-    """The body's name of a snapshot that is kept as chunks."""
+    """The bundle's name of a snapshot that is kept as chunks."""
     return f"{snapshot_id}{CHUNK_INDEX}{AGE if encrypted else ''}"
 
 
@@ -60,7 +60,7 @@ def manifest_name(snapshot_id: str) -> str:
 
 
 def manifest_bytes(manifest: Manifest) -> bytes:
-    """What the manifest's file holds. For an encrypted bundle it tells numbers only of what is inside.
+    """What the manifest's file holds. For an encrypted bundle it has only numbers of what is inside.
 
     Raises:
         InvalidRequest: it holds what a reader would refuse, such as half a surrogate pair in a label.

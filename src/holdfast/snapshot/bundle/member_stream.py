@@ -42,7 +42,7 @@ class MemberWriter:
             self._sink.write(data)
 
     def finish(self) -> str:
-        """Make the file durable and tell the SHA-256."""
+        """Make the file durable and return the SHA-256."""
         if self._sink:
             self._sink.sync()
         return self._digest.hexdigest()
@@ -84,7 +84,7 @@ class ThreadedMemberWriter(MemberWriter):
         self._begin()
         while (data := self._pieces.get()) is not None:
             if self._error:
-                continue  # whoever puts pieces in must not wait for ever
+                continue  # the producer must not wait for ever
             try:
                 super().write(data)
             except OSError as error:

@@ -51,7 +51,7 @@ def _refusal_of_odd(path: str) -> str | None:
 
 
 def kind_of(path: str) -> Kind | None:
-    """What a member of that path is: the path alone says it, so that no manifest can say otherwise."""
+    """The kind of a member, by its path alone, so that no manifest can claim otherwise."""
     if path == STORE:
         return "store"
     if path.startswith("state/"):

@@ -47,7 +47,7 @@ class ByteReader(Protocol):
 
 
 def cut_tar(plain: ByteReader, key: bytes = b"") -> Iterator[Cut]:
-    """The whole tar in pieces. With a key nobody without it knows where content is cut.
+    """The whole tar in pieces. With a key, the cuts are secret to those without it.
 
     Raises:
         Malformed: it is no tar as packing writes it.
@@ -77,7 +77,7 @@ def _quarters(plain: ByteReader, start: bytes, size: int) -> Iterator[Cut]:
     while rest:
         piece = plain.some(min(rest, _READ))
         if not piece:
-            plain.exactly(1)  # says that the tar archive is truncated
+            plain.exactly(1)  # reports that the tar archive is truncated
         if len(piece) < rest and (over := len(piece) % STRETCH):
             piece = memoryview(bytes(piece) + plain.exactly(min(rest - len(piece), STRETCH - over)))
         rest -= len(piece)
@@ -88,7 +88,7 @@ def _member(plain: ByteReader, rest: int, by_content: ContentChunker) -> Iterato
     while rest:
         piece = plain.some(min(rest, _READ))
         if not piece:
-            plain.exactly(1)  # says that the tar archive is truncated
+            plain.exactly(1)  # reports that the tar archive is truncated
         rest -= len(piece)
         by_content.add(piece)
         yield from by_content.whole()

@@ -54,7 +54,7 @@ def pack_path(body: Path, name: str) -> Path:
 
 
 def packs_beside(chunk_index: Path) -> tuple[PackEntry, ...]:
-    """The packs that a chunk index names, whoever wrote it: enough for a glance, and for leaving them where they are.
+    """The packs that a chunk index names, by any writer: enough for a glance, and for leaving them where they are.
 
     Raises:
         Malformed: it is none.
@@ -112,7 +112,7 @@ def _sums(numbers: NDArray[np.uint32]) -> NDArray[np.int64]:
 
 
 def _opened_as_before(unseal: Seal, data: bytes) -> bytes:
-    """Whoever opened the chunk index opens its packs: if not, they are others."""
+    """An identity that opened the chunk index opens its packs: if not, they are others."""
     try:
         return unseal(data)
     except IdentityNeeded as error:
@@ -140,7 +140,7 @@ class ChunkedTar:
             one.file.close()
 
     def read(self, size: int = -1) -> bytes:
-        """The next bytes, about as many as are asked for; none at the end only.
+        """The next bytes, about as many as requested; none at the end only.
 
         Raises: Malformed: a chunk was changed after sealing.
         """
