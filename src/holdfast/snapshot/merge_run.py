@@ -38,7 +38,7 @@ from holdfast.store.portable import open_file, open_past, prepare
 BEFORE = CreateOptions(label="before merge", made_by=BY_RESTORE)
 Choice = Literal["a", "b", "newest"]
 
-# Other tenants go on writing until the switch, and their numbers must stay free. Nobody writes so many meanwhile.
+# Other tenants go on writing until the switch, and their numbers must stay free. So many are never written meanwhile.
 _ROOM = 1_000_000
 
 
@@ -108,7 +108,7 @@ def merge_file(
     archive: Archive, name: str, database: Path, named: SnapshotSelector, *, dry_run: bool = False
 ) -> MergeResult:
     """Bring the memory of a private database file into the live one, for a caller that holds the lock of snapshots.
-    `named` says how what is live is kept.
+    `named` defines how what is live is kept.
 
     Raises:
         DataDamaged: one of the two is not sound.

@@ -13,7 +13,7 @@ from holdfast.snapshot.repo.retention import RetentionItem, RetentionPlan, Reten
 
 
 def policy_of(settings: Settings) -> RetentionPolicy:
-    """How long snapshots are kept that nobody asked for."""
+    """How long automatic snapshots are kept."""
     return RetentionPolicy(
         last=settings.snapshot_keep_last,
         within_days=settings.snapshot_keep_days,
@@ -58,7 +58,7 @@ def prune(
                 removed.append(id)
             except SnapshotsBusy:
                 in_use.append(id)
-        repo.sweep()  # the packs that nobody needs any more, once for all of them
+        repo.sweep()  # the packs that no snapshot needs any more, once for all of them
     if removed:
         archive.publish("pruned", {"ids": removed})
     return PruneResult(decided, tuple(removed), tuple(in_use))

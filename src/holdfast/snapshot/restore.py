@@ -206,7 +206,7 @@ def _restored(
         if pending(archive.home) is None:  # what is intended is put in place or taken back, now or at the next start
             drop_staged(exchanges)
         raise
-    if folder.previous() is not None:  # otherwise nothing says which of the others was live: all of them stay
+    if folder.previous() is not None:  # otherwise nothing records which of the others was live: all of them stay
         drop_kept(archive, folder.drop_old())
     behind = alone or (bool(damaged) and whole != [True])
     return name, rows, tuple(one.live.name for one in exchanges), next(iter(later), None), behind

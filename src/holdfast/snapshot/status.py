@@ -15,7 +15,7 @@ GLANCES = 20
 
 @dataclass(frozen=True, slots=True)
 class RepositoryHealth:
-    """What a person asks first: is there a good snapshot, how old is it, who can read it."""
+    """The first questions of a user: is there a good snapshot, how old is it, who can read it."""
 
     count: int
     size: int

@@ -1,6 +1,6 @@
 """Frozen values of the snapshot flow: what each step takes and gives.
 
-memory ─capture→ Capture ─pack→ Body ─seal→ Manifest      and back: files ─verify→ Report ─open→ files ─plan→ Plan
+memory ─capture→ Capture ─pack→ BundleFile ─seal→ Manifest   and back: files ─verify→ Report ─open→ files ─plan→ Plan
 """
 
 from __future__ import annotations

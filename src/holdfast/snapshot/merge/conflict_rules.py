@@ -40,8 +40,8 @@ class MergeRule:
     """How two records of a table become one."""
 
     table: Table[Any]
-    changed: str  # the column that says when it was last changed
-    said: tuple[str, ...]  # what somebody wrote: if it differs, the losing one is set aside
+    changed: str  # the column with the time of its last change
+    said: tuple[str, ...]  # what a user wrote: if it differs, the losing one is set aside
     united: tuple[str, ...] = ()  # lists that have what either has
     highest: tuple[str, ...] = ()  # numbers of which the higher one counts
 

@@ -1,8 +1,8 @@
 """One memory out of two of the same agent that went on apart: what the other has comes into this one.
 
 Nothing disappears: a record of either side is there afterwards, in its own row, as an earlier version of its memory, or
-set aside in a note, unless one side removed it on purpose after the other had changed it last. The audit logs say what
-was removed.
+set aside in a note, unless one side removed it on purpose after the other had changed it last. The audit logs record
+what was removed.
 """
 
 from __future__ import annotations
@@ -51,7 +51,7 @@ class MergeConflict:
     id: str
     winner: Side
     how: How
-    base: str  # what it is called on each side; empty if not everybody may see it
+    base: str  # what it is called on each side; empty if it is not visible to all
     other: str
 
 
@@ -376,7 +376,7 @@ def _joined(one: Note, other: Note) -> str:
 
 
 def _title(record: Any) -> str:
-    """The first words of a record that everybody may see."""
+    """The first words of a record that is visible to all."""
     if EVERYBODY not in getattr(record, "audience", (EVERYBODY,)):
         return ""
     for name in ("content", "title", "label", "narrative", "message", "id"):

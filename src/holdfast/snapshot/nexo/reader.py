@@ -142,7 +142,7 @@ def _folder(scratch: Path | None) -> Iterator[Path]:
 
 
 def _sidecar(path: Path, file: BinaryIO) -> list[Finding]:
-    """What the hash beside the bundle says about its bytes."""
+    """Compares the bundle's bytes with the hash file beside it."""
     told = read_small(path.with_name(f"{path.name}.sha256"), 1_000)
     if told is None:
         return [Finding("damaged", "nexo bundle: its .sha256 file is missing", note=True)]

@@ -63,7 +63,7 @@ class NexoRows:
 
 
 def _opened(database: Path) -> apsw.Connection:
-    """The database: read only, as a file that nobody writes, with nothing of its schema trusted."""
+    """The database: read only, as a file that no process writes, with nothing of its schema trusted."""
     flags = apsw.SQLITE_OPEN_READONLY | apsw.SQLITE_OPEN_URI
     db = apsw.Connection(f"file:{quote(str(database.absolute()))}?immutable=1", flags=flags)
     off = ("TRUSTED_SCHEMA", "ENABLE_TRIGGER", "ENABLE_VIEW", "ENABLE_LOAD_EXTENSION", "ENABLE_FTS3_TOKENIZER")

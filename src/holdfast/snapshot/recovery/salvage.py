@@ -52,7 +52,7 @@ def salvage(
 ) -> SalvagedMemory:
     """Bring every sound row of a damaged generation into the live memory, or make them the live memory.
 
-    `named` says how what is live is kept. With `alone` the rows become the live memory though there is a snapshot.
+    `named` defines how what is live is kept. With `alone` the rows become the live memory though there is a snapshot.
 
     Raises:
         NotFound: nothing is damaged here, or no damaged generation has that name.

@@ -1,6 +1,6 @@
-"""What a machine that knows nothing of a vault's packs can learn of them, and what it must forget.
+"""What a machine that knows nothing of a vault's packs can learn about them, and what it must forget.
 
-Whoever keeps the vault could claim chunks that it does not have, and so keep them from being sent: directories are
+The vault's operator could claim chunks that it lacks, and so keep them from being sent: directories are
 believed only if a snapshot names them, and as far as a signature reaches where signatures are expected.
 """
 
@@ -41,7 +41,7 @@ def _folders(archive: Archive) -> Path:
 
 
 def forget(archive: Archive, fault: SnapshotDamaged) -> None:
-    """If the fault says which pack is not what it should be: note it, so that no new snapshot refers to it."""
+    """If the fault names a damaged pack: note it, so that no new snapshot refers to it."""
     name = fault.details.get("pack")
     if isinstance(name, str):
         with disk_faults("note a damaged pack"):
@@ -68,7 +68,7 @@ def learn(archive: Archive, vault: Vault, known: KnownPacks, there: dict[str, in
     """Take over what the newest snapshot is made of that can be believed and opened here; an older one may do."""
     identity = archive.settings.snapshot_identity
     if key and not identity:
-        return  # what is encrypted tells nothing: everything is sent once more
+        return  # encrypted ones reveal nothing: everything is sent once more
     unseal = opening(read_identities(identity)) if key else as_stored
     for one in list_vault(vault, archive.tenant, archive.agent):
         if one.chunked and not one.damaged:

@@ -78,7 +78,7 @@ class ColonySnapshots:
     """The compact snapshots of a memory under one label of a Colony vault."""
 
     def __init__(self, archive: Archive, text: str, identity: str | None = None):
-        """Nothing is asked of the vault yet.
+        """No request is made to the vault yet.
 
         Raises:
             InvalidSettings: that is no label, or there is no key.
@@ -136,7 +136,7 @@ class ColonySnapshots:
         return self._memory.latest(label=self.label)
 
     def send(self, reader: Reader, identity: Identity) -> SentToColony:
-        """Store the memory in short, under a new id; so many as the settings say stay.
+        """Store the memory in short, under a new id; as many as the settings define stay.
 
         Raises:
             VaultFull, QuotaExceeded: it does not fit; nothing was changed.

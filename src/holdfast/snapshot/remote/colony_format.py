@@ -156,7 +156,7 @@ def _texts(records: Iterable[Any]) -> Iterator[tuple[str, int]]:
 
 
 def _fields(record: Any) -> Json:
-    """What the record says; what is empty, or as usual, is not written."""
+    """The contents of the record; empty and default values are not written."""
     kind: Any = type(record)
     usual = _usual(kind)
     return {
@@ -189,7 +189,7 @@ def _profile(reader: Reader, identity: Identity, counts: Mapping[str, int], boun
 
 @dataclass(frozen=True, slots=True)
 class DocumentsInfo:
-    """What the documents say of themselves."""
+    """What the documents record about themselves."""
 
     identity: Identity
     left: dict[str, int]
@@ -262,7 +262,7 @@ def _record(of: _List, line: str, tenant: str) -> Any:
         record = _typed(of.table.record, {**clean, "tenant": tenant, "seq": 0})
         return _whole(of, record)
     except (InvalidRequest, ValueError, TypeError):
-        # A new error: the one that was caught may hold what a memory says.
+        # A new error: the one that was caught may hold the text of a memory.
         raise SnapshotDamaged(f"compact: a line of {of.name} is not a record") from None
 
 

@@ -1,7 +1,7 @@
-"""Lines: what several hosts sent to one vault, each going on from its own snapshots of the same memory.
+"""Forks: what several hosts sent to one vault, each going on from its own snapshots of the same memory.
 
-Names tell whether there are any: a host never uses a number twice, so two snapshots of one number are of two lines.
-Only then are manifests read, for what follows what. Before the first such number nothing tells lines apart.
+Names show whether there are any: a host never uses a number twice, so two snapshots of one number are of two forks.
+Only then are manifests read, for what follows what. Before the first such number forks are not distinguishable.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ MOST_ENTRIES = 1_000
 
 @dataclass(frozen=True, slots=True)
 class Fork:
-    """What one host sent since another one sends as well, newest first, and what its newest says of itself."""
+    """What one host sent since another one sends as well, newest first, and what its newest records about itself."""
 
     ids: tuple[str, ...]
     created_at: int
@@ -62,7 +62,7 @@ class _ForkInfo:
 
 
 def _read(vault: Vault, tenant: str, agent: str, id: str) -> _ForkInfo | None:
-    """What a snapshot says of itself. Nobody's word is taken for it: this is for people to look at."""
+    """What a snapshot claims about itself. It is not verified: this is only for display."""
     try:
         manifest = vaulted_manifest(vault, tenant, agent, id)
     except (NotFound, SnapshotDamaged, SnapshotForeign, SnapshotTooNew):
@@ -146,12 +146,12 @@ def fork_notices(lines: Sequence[Fork], held: Collection[str], place: str) -> li
 
 
 def held_by(archive: Archive) -> set[str]:
-    """Snapshots that are in this memory: those in its repository, and those that its audit log says it was made of.
+    """Snapshots that are in this memory: those in its repository, and those that it was made of by its audit log.
     The log is part of the memory, so it knows this wherever it was restored."""
     held = {one.id for one in archive.repo.each()}
     if archive.live is None:
         return held
-    with suppress(Fault):  # it cannot be opened, or not be read: the repository alone tells
+    with suppress(Fault):  # it cannot be opened, or not be read: the repository alone decides
         reader = archive.live.store.read()
         for operation in ("snapshot_restore", "snapshot_merge"):
             for entry in reader.find(AUDIT, archive.tenant, *where(operation=operation), limit=MOST_ENTRIES):
@@ -160,7 +160,7 @@ def held_by(archive: Archive) -> set[str]:
 
 
 def fork_notices_of(archive: Archive, text: str, found: Sequence[VaultEntry] | None = None) -> list[str]:
-    """The same of a vault that is named. A Colony vault keeps too little to tell."""
+    """The same for a named vault. A Colony vault keeps too little to know."""
     if is_colony(text):
         return []
     vault = ReadOnly(archive.vault(text))

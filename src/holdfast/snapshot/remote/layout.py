@@ -45,7 +45,7 @@ from holdfast.snapshot.repo.snapshot_files import SnapshotFiles, read_files
 from holdfast.vault.local import LocalVault
 from holdfast.vault.read_only import ReadOnly
 
-# Below, chunks would save little and cost several requests more, and four small files can be read by anybody.
+# Below, chunks would save little and cost several requests more, and four small files can be read by any tool.
 _WORTH_CHUNKS = 4 << 20
 _PIECE = 1 << 20
 
@@ -141,7 +141,7 @@ def _is_there_whole(vault: Vault, files: SnapshotFiles) -> bool:
 
 
 def _send_whole(archive: Archive, vault: Vault, manifest: Manifest, clear: _DecryptedTar | None) -> None:
-    """Send what lies in the repository as chunks to a vault that takes none: packed into one body on the way."""
+    """Send what lies in the repository as chunks to a vault that takes none: packed into one bundle on the way."""
     if clear is None:
         raise VaultRefused(
             f"vault: {vault.place} supports whole snapshots only, and {manifest.identity.id} is stored in "
@@ -234,7 +234,7 @@ def _put_packs(
 
 
 def _sealed_again(archive: Archive, manifest: Manifest, name: str, size: int, digest: str) -> Manifest:
-    """The manifest with another body. What our key signed is signed again, if it really did."""
+    """The manifest with another bundle. What our key signed is signed again, if it really did."""
     sealed = replace(manifest, body_name=name, body_size=size, body_sha256=digest)
     if manifest.signer is None or manifest.signature is None:
         return sealed

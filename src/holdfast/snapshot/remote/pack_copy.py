@@ -34,7 +34,7 @@ def remove_halves(vault: Vault, archive: Archive, id: str) -> None:
 def recheck_packs(
     archive: Archive, vault: Vault, prefix: str, manifest: Manifest, packs: tuple[PackEntry, ...]
 ) -> None:
-    """Take the snapshot back if somebody removed a pack at the very last moment."""
+    """Take the snapshot back if another process removed a pack at the very last moment."""
     try:
         check_there(vault, prefix, packs)
     except SnapshotsBusy:

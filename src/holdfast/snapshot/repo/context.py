@@ -26,7 +26,7 @@ DEFAULT_AGENT = "default"
 
 
 def _no_listener(kind: Lifecycle, body: Json) -> None:
-    """Nobody listens."""
+    """There is no listener."""
 
 
 @dataclass(slots=True)
@@ -73,10 +73,10 @@ class Archive:
 
     @contextmanager
     def locked(self, operation: str) -> Iterator[JobResult]:
-        """Nobody else makes, restores or removes snapshots inside this block; how it ended is counted and noted.
+        """No other thread or process makes, restores or removes snapshots in this block; its end is counted and noted.
 
         Raises:
-            SnapshotsBusy: somebody did for too long.
+            SnapshotsBusy: another one did for too long.
         """
         with (
             self.counted(operation),

@@ -1,4 +1,4 @@
-"""What lies in a repository, looked at cheaply: everything but the body's bytes is read and must agree. What was found
+"""What lies in a repository, looked at cheaply: all but the bundle's bytes is read and must agree. What was found
 when the bytes were read is remembered (`check_results.py`) and holds as long as the file has not changed.
 
 Reading takes no lock. Whatever seems wrong is looked at again before it is called damaged, since another process may
@@ -36,13 +36,13 @@ Owner = tuple[str, str]  # tenant and agent
 
 @dataclass(frozen=True, slots=True)
 class SnapshotEntry:
-    """A snapshot in the repository, whole as far as a glance tells, or damaged and why."""
+    """A snapshot in the repository, whole as far as a glance shows, or damaged and why."""
 
     id: str
     manifest: Manifest | None  # None if it cannot be read
     size: int  # of all its files, and of the packs that it needs; they may be others' too
     damaged: str | None
-    path: Path  # of the body; of the plain one if there is none
+    path: Path  # of the bundle; of the plain one if there is none
     checked_at: int | None = None  # when its bytes were read, as they are now; None if they never were
 
     @property
@@ -99,7 +99,7 @@ def read_entries(root: Path, owner: Owner | None = None) -> Iterator[SnapshotEnt
 def read_entry(root: Path, id: str, owner: Owner | None = None, record: Record | None = None) -> SnapshotEntry | None:
     """The snapshot of that id; None if there is none, also while it is being put or deleted.
 
-    With an owner, one of another memory counts as damaged, and nothing that it says about itself is told.
+    With an owner, one of another memory counts as damaged, and nothing of its manifest is returned.
     """
     record = read_record(root) if record is None else record
     seen = _quick_check(root, id, owner, record)
@@ -211,7 +211,7 @@ def check_packs(body: Path, manifest: Manifest) -> None:
 
 
 def check_sidecar(folder: Path, manifest: Manifest) -> None:
-    """Refuse a body's sidecar that disagrees with the manifest."""
+    """Refuse a bundle's sidecar that disagrees with the manifest."""
     name = f"{manifest.body_name}{SIDECAR}"
     if read_sidecar(read_small(folder, name, _MOST_SIDECAR), manifest.body_name) != manifest.body_sha256:
         raise SnapshotDamaged(f"{name} differs from the manifest")

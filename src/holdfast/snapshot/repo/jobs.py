@@ -1,8 +1,8 @@
-"""What was done with snapshots lately, and what goes on: for whoever asked for it and did not wait for the answer.
+"""Recent and running work on snapshots, for callers that did not wait for its result.
 
 <home>/snapshots/.work is written when work begins and when it ends. What has begun and not ended goes on while the lock
-of snapshots is held, or, if it takes none, while this process knows of it: nobody else has the folder open. Otherwise
-it was interrupted. All this is only told; nothing depends on it.
+of snapshots is held, or, if it takes none, while this process knows of it: no other process has the folder open.
+Otherwise it was interrupted. All this is only reported; nothing depends on it.
 """
 
 from __future__ import annotations
@@ -119,7 +119,7 @@ _OPTIONAL = {"ended", "code", "message", "about", "locked"}
 def recent_jobs(home: Path) -> list[tuple[Job, State]]:
     """All that is known, the newest first, and how each stands.
 
-    Of those that hold the lock only the newest can be going on, and only while somebody holds it.
+    Of those that hold the lock only the newest can be going on, and only while the lock is held.
     """
     held, works = is_held(home), read_works(home)
     newest = next((one for one in works if one.locked), None)
@@ -133,7 +133,7 @@ def _state(home: Path, work: Job, *, held: bool) -> State:
 
 
 def is_held(home: Path) -> bool:
-    """Whether somebody works on snapshots right now."""
+    """Whether any process works on snapshots right now."""
     try:
         handle = os.open(home / "snapshots" / ".lock", os.O_RDONLY | os.O_NOFOLLOW | os.O_CLOEXEC)
     except OSError:

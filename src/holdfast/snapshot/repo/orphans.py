@@ -1,4 +1,4 @@
-"""What interrupted work leaves in a repository, and how it is known to be nobody's.
+"""What interrupted work leaves in a repository, and how it is known to be abandoned.
 
     .lock                   held while names of snapshots change, for moments only
     .staging-<name>/        where a snapshot is made; the folder itself is locked while it is in use
@@ -7,8 +7,8 @@
     .<id>.unsent            stands until the vault has it (`send_marks.py`)
     .<name>.new             a small file on its way to its name
 
-A staging folder that nobody has locked belonged to a process that is dead. An id that is marked as changing while
-nobody holds the repository's lock was left halfway: with its manifest it is a whole snapshot, without it the rest of
+A staging folder that no process has locked belonged to a process that is dead. An id that is marked as changing while
+no process holds the repository's lock was left halfway: with its manifest it is whole, without it the rest of
 one that never was or is no more. Files without a manifest and without a mark are neither: they are shown as damaged and
 stay.
 """
@@ -62,7 +62,7 @@ def staging_folder(root: Path, name: str | None) -> Iterator[Path]:
     try:
         yield folder
     finally:
-        # What cannot be removed now is nobody's from here on: the next sweep takes it.
+        # What cannot be removed now is abandoned from here on: the next sweep takes it.
         shutil.rmtree(folder, ignore_errors=True)
         release(handle)
 
@@ -118,7 +118,7 @@ def _unlink(path: Path) -> bool:
 
 
 def in_use(path: Path) -> bool:
-    """Whether somebody holds a body. None there is in nobody's hands."""
+    """Whether any process holds a bundle. A missing one is not held."""
     try:
         handle = os.open(path, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC)
     except OSError:
@@ -130,7 +130,7 @@ def in_use(path: Path) -> bool:
 
 
 def sweep_staging(root: Path) -> list[str]:
-    """Remove staging folders that nobody has locked. Call with the repository's lock held."""
+    """Remove staging folders that no process has locked. Call with the repository's lock held."""
     gone = []
     for name in sorted(os.listdir(root)):
         if name.startswith(_STAGING) and _remove_if_free(root / name):

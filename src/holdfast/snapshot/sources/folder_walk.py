@@ -152,7 +152,7 @@ def _once(found: WalkedFile, limit: int, into: Path | None) -> CopiedFile | Skip
 def _why(error: OSError) -> str:
     if isinstance(error, FileNotFoundError):
         return "removed while it was read"
-    # O_NOFOLLOW says so of a link that was put in its place.
+    # O_NOFOLLOW reports this for a link that was put in its place.
     return LINK if error.errno == errno.ELOOP else UNREADABLE
 
 

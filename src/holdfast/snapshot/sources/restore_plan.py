@@ -46,7 +46,7 @@ def stage_folders(archive: Archive, extracted: Path, home: Path) -> tuple[Folder
 
 
 def _leaving(folder: DataFolder) -> str | None:
-    """The live generation; none if there is none yet, or nothing says which it is."""
+    """The live generation; none if there is none yet, or nothing records which it is."""
     try:
         return folder.current()
     except DataDamaged:
@@ -62,7 +62,7 @@ def _aside(live: Path, leaving: str | None) -> Path:
 
 
 def _free(place: Path) -> Path:
-    """Told before the switch: after it the folders could neither follow nor go back."""
+    """Checked before the switch: after it the folders could neither follow nor go back."""
     if os.path.lexists(place):
         raise Conflict(f"memory folders: {place.name} already exists", hint="Move it and retry.")
     return place

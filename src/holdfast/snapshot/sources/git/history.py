@@ -34,7 +34,7 @@ class History:
         return FolderMetadata("git", found.head, found.branch, self.subject, files, deleted, executable, found.shallow)
 
     def ignored(self, folder: Path, known: Collection[str]) -> frozenset[str]:
-        """Files that git was told to ignore, and that were never added to it.
+        """Files that git ignores, and that were never added to it.
 
         git looks at copies of the ignore files in a folder that holds nothing else, never at the folder itself.
         """
