@@ -28,7 +28,7 @@ from holdfast.remote.exchange import answered, seconds_to_wait
 from holdfast.remote.failure import Failure
 from holdfast.remote.guard import AddressGuard
 
-# A file of 1.1 million characters, should each of them be escaped in the answer.
+# A file of 1.1 million characters, each of them escaped in the answer.
 MOST_ANSWER_BYTES = 8_000_000
 PREFIX = "cmem."
 
@@ -70,7 +70,7 @@ class VaultClient(ColonyClient):
         return self._object("GET", "/vault/status")
 
     def vault_list_files(self) -> dict[str, Any]:
-        """All of our files. A listing that goes on is followed by its cursor, or else by the number of files so far."""
+        """All of our files. Further pages are read by cursor, or else by the number of files so far."""
         items: dict[str, Any] = {}
         more: dict[str, Any] = {}
         while True:
@@ -173,7 +173,7 @@ class VaultClient(ColonyClient):
 
 
 def _site(base_url: str) -> Site:
-    """The site of that URL, if a key may travel there.
+    """The origin of that URL, if a key may be sent there.
 
     Raises:
         ColonyInvalid: it may not. Where a name leads is unknown, and the SDK sends the key before we can see it.

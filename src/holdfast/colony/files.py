@@ -36,7 +36,7 @@ _MOST_PAGES = 10_000
 
 @runtime_checkable
 class VaultBackend(Protocol):
-    """What is used of `colony_sdk.ColonyClient`; any object with these methods will do."""
+    """The methods used of `colony_sdk.ColonyClient`; any object with these methods will do."""
 
     def vault_status(self) -> Any: ...
     def vault_list_files(self) -> Any: ...
@@ -56,7 +56,7 @@ class FileContent:
 
 
 class VaultFiles:
-    """A vault's files. Every method raises ColonyMemoryError for whatever goes wrong."""
+    """A vault's files. Every method raises ColonyMemoryError on any failure."""
 
     def __init__(self, backend: VaultBackend, clock: Clock):
         self._backend = backend
@@ -146,7 +146,7 @@ class VaultFiles:
             self._put(name, text, if_match=etag)
 
     def delete(self, name: str) -> None:
-        """Remove a file; gone already is fine."""
+        """Remove a file; one that is gone already is no error."""
         self._count()
         try:
             self._ask(f"delete {name}", lambda: self._backend.vault_delete_file(name), name)
@@ -159,7 +159,7 @@ class VaultFiles:
             self.delete(name)
 
     def changes_left(self, listing: VaultListing) -> int | None:
-        """How many more changes the vault takes in this hour, as far as can be known here; None: as many as we like.
+        """How many more changes the vault takes in this hour, as far as is known here; None: no limit.
 
         What other processes wrote within the hour shows in the listing. What they deleted does not.
         """
@@ -198,7 +198,7 @@ class VaultFiles:
             return call()
         except Exception as error:  # noqa: BLE001 a client may raise anything; all of it is raised again as a fault
             fault = _fault(error, doing, name)
-        raise fault  # out here: the client's error may hold what was stored, and would travel along
+        raise fault  # out here: the client's error may hold what was stored, and would be chained
 
 
 def _fault(error: Exception, doing: str, name: str | None) -> Exception:
@@ -273,7 +273,7 @@ def _following(answer: Any, count: int, first: bool) -> str | None:
     """The cursor of the next page; None after the last.
 
     Raises:
-        ColonyUnreachable: there is more, and no way to it. A part must never be taken for the whole.
+        ColonyUnreachable: there are more pages, but no cursor. A part must never be taken for the whole.
     """
     if isinstance(answer, list):
         return None

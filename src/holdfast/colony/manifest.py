@@ -1,4 +1,4 @@
-"""The files of a snapshot: manifest, parts and pointer, written as colony-memory writes them and read with distrust.
+"""The files of a snapshot: manifest, parts and pointer, written as colony-memory writes them and read as untrusted.
 
 docs/colony.md has their fields. An encrypted snapshot has a format name of its own, so that a reader that knows nothing
 of it reports that instead of failing inside gzip.
@@ -60,7 +60,7 @@ class Manifest:
     parts: tuple[str, ...]
     encrypted: bool
     signature: object
-    message: bytes  # what the signature is of
+    message: bytes  # the signed bytes
 
 
 @dataclass(frozen=True)
@@ -107,7 +107,7 @@ def _part(form: str, id: str, seq: int, chunk: str) -> str:
 
 
 def pointer_text(series: Series, id: str, updated_at: str) -> str:
-    """The pointer, which other readers go by; byte for byte what colony-memory writes."""
+    """The pointer, which other readers follow; byte for byte what colony-memory writes."""
     fields = {
         "format": POINTER_FORMAT,
         "label": series.label,
@@ -139,7 +139,7 @@ def read_manifest(text: str, series: Series, id: str) -> Manifest:
     """The manifest of that snapshot.
 
     Raises:
-        ColonyDamaged: it is another's, or its fields are not what they should be.
+        ColonyDamaged: it is of another snapshot, or its fields are invalid.
         ColonyUnknown: it is of a format or codec that this version does not know.
     """
     name = f"snapshot {series.label} {id}"
@@ -163,7 +163,7 @@ def read_manifest(text: str, series: Series, id: str) -> Manifest:
 
 
 def _problem(fields: dict[str, Any], series: Series, id: str) -> str | None:
-    """Why these cannot be the fields of that snapshot's manifest."""
+    """Why these fields cannot be that snapshot's manifest."""
     if (fields.get("label"), fields.get("snapshot_id")) != (series.label, id):
         return "the manifest belongs to another snapshot"
     count = fields.get("part_count")
@@ -215,7 +215,7 @@ def _object(text: str, name: str) -> dict[str, Any]:
     try:
         value = orjson.loads(text)
     except (orjson.JSONDecodeError, UnicodeEncodeError):
-        value = None  # refused below: the decoder's error holds the whole text and would travel along
+        value = None  # refused below: the decoder's error holds the whole text and would be chained
     if not isinstance(value, dict):
         raise ColonyDamaged(f"{name}: the file is not a JSON object")
     return value

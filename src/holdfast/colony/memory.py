@@ -101,7 +101,7 @@ class ColonyMemory:
         """Store the documents as a new snapshot, and return what was stored.
 
         With `prune_keep`, only that many snapshots of the label stay. They are deleted after the new one is stored;
-        before it only if there is no room otherwise, and then as late as can be.
+        before it only if there is no room otherwise, and then as late as possible.
 
         Raises:
             ColonyInvalid: a value cannot be accepted; also a ValueError.
@@ -253,7 +253,7 @@ class ColonyMemory:
         """What restore() would give; None when the vault has nothing of that label.
 
         Raises:
-            ColonyDamaged, ColonyUntrusted, ColonyUnknown: what is there must not be used.
+            ColonyDamaged, ColonyUntrusted, ColonyUnknown: the newest snapshot must not be used.
         """
         series = series_of(label)
         for _ in range(TRIES):
@@ -312,7 +312,7 @@ class ColonyMemory:
             self._files.delete_all(listing.files_of(series, drop.id))
 
     def delete_snapshot(self, *, label: str, snapshot_id: str) -> None:
-        """Delete one snapshot; that there is none is fine.
+        """Delete one snapshot; a missing one is no error.
 
         Raises:
             ColonyMemoryError: the vault did not delete all of it.
@@ -353,7 +353,7 @@ class ColonyMemory:
             raise ColonyInvalid("export: names and texts must be str")
         return dict(memory)
 
-    # What all of them need
+    # Shared helpers
 
     def _survey(self) -> Surveyor:
         own = frozenset() if self.signer is None else frozenset({did_of_signer(self.signer)})

@@ -1,4 +1,4 @@
-"""The pointer to the latest snapshot. Other readers go by it; here nothing depends on its contents."""
+"""The pointer to the latest snapshot. Other readers follow it; here nothing depends on its contents."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from holdfast.colony.inventory import VaultListing
 from holdfast.colony.manifest import Pointer, pointer_text, read_pointer
 from holdfast.core.errors import ColonyConflict
 
-# Another writer's change in between is rare; one in each of several attempts is not chance.
+# Another writer's change in between is rare; one in each of several attempts is not a coincidence.
 TRIES = 5
 
 

@@ -80,10 +80,10 @@ def signature_by(signer: Signer, message: bytes) -> dict[str, str]:
 
 
 def check_signature(signature: object, message: bytes, trusted: frozenset[str] | None, name: str) -> None:
-    """Pass if the signature holds and its key is trusted; with `trusted` None every key is, and a signature not needed.
+    """Pass if the signature is valid and its key trusted; with `trusted` None any key is, and no signature is needed.
 
     Raises:
-        ColonyUntrusted: it does not, or is not, or is not there.
+        ColonyUntrusted: the signature is invalid or missing, or its key is not trusted.
     """
     if signature is None:
         if trusted is not None:

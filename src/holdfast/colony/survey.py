@@ -1,4 +1,4 @@
-"""What the snapshots of a label are worth: which can be restored, and why the others cannot."""
+"""The state of a label's snapshots: which can be restored, and why the others cannot."""
 
 from __future__ import annotations
 
@@ -75,7 +75,7 @@ class Surveyor:
             raise FileVanished(name) from None
 
     def examine(self, listing: VaultListing, series: Series, id: str) -> ExaminedSnapshot:
-        """What a snapshot is worth, judged by its manifest and the names of its parts."""
+        """The state of a snapshot, judged by its manifest and the names of its parts."""
         try:
             manifest = self.manifest(series, id)
         except (ColonyUntrusted, ColonyUnknown) as fault:

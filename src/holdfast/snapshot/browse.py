@@ -1,4 +1,4 @@
-"""Reading a snapshot without restoring it: its store is laid out privately. Recently read plain ones stay so."""
+"""Reading a snapshot without restoring it: its store is unpacked privately. Recently read plain ones stay unpacked."""
 
 from __future__ import annotations
 
@@ -48,8 +48,8 @@ class PastMemory:
 
 @contextmanager
 def laid_out(archive: Archive, named: SnapshotSelector, *, reading: bool = True) -> Iterator[ExtractedSnapshot]:
-    """All of the snapshot as files for the length of a block. It is not removed meanwhile. Without `reading` it has to
-    be one that may become live, though it is only looked at now.
+    """All of the snapshot as files for the length of a block, in which it is not removed. Without `reading` it has to
+    be one that may become live, though it is only read now.
 
     Raises:
         SnapshotDamaged, SnapshotUntrusted, SnapshotOlder, SnapshotTooNew, SnapshotForeign, IdentityNeeded: it may not
@@ -82,7 +82,7 @@ def past(archive: Archive, named: SnapshotSelector) -> Iterator[PastMemory]:
                         with closing(store):
                             yield PastMemory(trusted(archive, named, found, raw=False), store)
                             return
-            except DataDamaged:  # the snapshot itself may be whole: the next question unpacks it again
+            except DataDamaged:  # the snapshot itself may be whole: the next query unpacks it again
                 drop(place)
                 raise
         with _unpacked(archive, named, found, place) as then:

@@ -99,7 +99,7 @@ def making(archive: Archive, options: CreateOptions) -> Iterator[CreatedSnapshot
 
 
 def _check_pace(archive: Archive, most: int | None) -> None:
-    """By what lies in the repository, so that neither a restart nor a second token begins anew."""
+    """Counted in the repository, so that neither a restart nor a second token resets it."""
     if most is None:
         return
     now = archive.clock.now_ms()
@@ -161,7 +161,7 @@ def _packed(
         if lies_in_chunks(archive, vaults, staged_bytes(capture)):
             with _checked_beside(capture):
                 return capture, cut(archive, capture, staging, id, recipients, foreseen)
-        # Not beside: packing keeps two processors busy by itself, and writers would wait longer meanwhile.
+        # Not in parallel: packing keeps two processors busy by itself, and writers would wait longer meanwhile.
         check_store(_store_of(capture))
         return capture, pack(capture, staging / body_name(id, bool(recipients)), id, recipients)
 

@@ -1,6 +1,6 @@
 """Merging two memories of one agent: verify → snapshot of what is → merge beside it → check → switch. Undo goes back.
 
-Either may be the memory as it is now. What is written to that meanwhile is merged too, once it stands still. Memory
+Either may be the memory as it is now. What is written to that meanwhile is merged too, once writes are stopped. Memory
 folders stay as they are.
 """
 
@@ -44,11 +44,11 @@ _ROOM = 1_000_000
 
 @dataclass(frozen=True, slots=True)
 class MergeResult:
-    """What a merge did, or would do."""
+    """The result of a merge, or of its preview."""
 
     a: str
     b: str
-    base: Literal["a", "b"]  # into which of them the other came
+    base: Literal["a", "b"]  # which of them the other was merged into
     done: MergedRecords
     folders: tuple[str, ...]  # that differ, and stay as they are here
     generation: str | None = None  # None: nothing was changed
@@ -125,7 +125,7 @@ def merge_file(
 
 
 def _options(archive: Archive, sides: Iterable[_MergeSide], named: SnapshotSelector) -> CreateOptions:
-    """What is live is sealed no weaker than what comes into it."""
+    """What is live is encrypted at least as well as what is merged into it."""
     manifests = [one.manifest for one in sides]
     sealed = next((one for one in manifests if one is not None and one.encrypted), None)
     return safety_options(archive, BEFORE, named, sealed)
@@ -178,7 +178,7 @@ class _MergeFiles:
         return done
 
     def catch_up(self, merged: Path, old: FrozenStore) -> None:
-        """Merge what was written to the live memory since it was captured; it stands still now."""
+        """Merge what was written to the live memory since it was captured; writes are stopped now."""
         if not self.into_now or old.last_seq() == self._base.seq:
             return
         late = self._scratch / "late.db"

@@ -25,7 +25,7 @@ def policy_of(settings: Settings) -> RetentionPolicy:
 
 @dataclass(frozen=True, slots=True)
 class PruneResult:
-    """What a policy keeps and why, what it removes, and what could not be removed for it was in use."""
+    """What a policy keeps and why, what it removes, and what could not be removed because it was in use."""
 
     plan: RetentionPlan
     removed: tuple[str, ...]

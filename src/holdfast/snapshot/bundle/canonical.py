@@ -1,4 +1,4 @@
-"""Canonical JSON: one value has exactly one spelling, and only that spelling is read.
+"""Canonical JSON: one value has exactly one encoding, and only that encoding is read.
 
 Keys in the order of their code points, no spaces, UTF-8 without needless escapes, integers of 64 bits and no floats.
 Written again, what was read must give the same bytes: that alone refuses doubled keys, other orders, other escapes,
@@ -56,7 +56,7 @@ def loads(data: bytes, *, newline: bool = False, most_bytes: int = MOST_BYTES) -
     try:
         value = orjson.loads(data)
     except orjson.JSONDecodeError:
-        value = Malformed  # raised below: the decoder's error holds the whole text and would travel along
+        value = Malformed  # raised below: the decoder's error holds the whole text and would be chained
     if value is Malformed:
         raise Malformed("not JSON")
     if dumps(value, newline=newline) != data:
@@ -139,7 +139,7 @@ def dumps_long(value: dict[str, Any], long: LongList, rows: Iterable[Any], *, ne
 
 
 def _check_weight(data: bytes) -> None:
-    """Before parsing: 64 MB of "[],[]," would become 21 million lists, and a string of 64 MB be there three times."""
+    """Before parsing: 64 MB of "[],[]," would become 21 million lists, and a string of 64 MB be kept three times."""
     opened = data.count(b"{") + data.count(b"[")
     if opened > _MOST_OPENED or opened + data.count(b",") > _MOST_VALUES:
         raise Malformed("too many values of JSON")

@@ -1,4 +1,4 @@
-"""Where members land: new files below one folder, never through a link, durable, and gone again if anything fails."""
+"""Where members are written: new files below one folder, never through a link, durable, removed if anything fails."""
 
 from __future__ import annotations
 
@@ -150,7 +150,7 @@ class FolderExtractor:
         self._folders.remove(path)
 
     def _remove(self) -> None:
-        """Take back all that was written; what cannot be removed does not hide why it had to be."""
+        """Remove all that was written; a failure to remove does not hide the original fault."""
         for path in reversed(self._files):
             with contextlib.suppress(OSError):
                 os.unlink(path, dir_fd=self._root)

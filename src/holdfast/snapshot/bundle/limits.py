@@ -1,4 +1,4 @@
-"""How much a bundle may become when it is opened. Packing and opening keep to the same limits."""
+"""How large a bundle may become when it is opened. Packing and opening keep to the same limits."""
 
 from __future__ import annotations
 

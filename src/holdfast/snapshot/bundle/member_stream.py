@@ -1,4 +1,4 @@
-"""The bytes of one member on their way: hashed, and written to its file; beside other work if there are many."""
+"""The stream of one member: hashed and written to its file; large ones in a thread of their own."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ WAITING = 4  # pieces of a megabyte each
 
 
 def _as_it_is() -> None:
-    """The thread is as any other."""
+    """Leaves the thread as it is."""
 
 
 def member_writer(sink: MemberFile | None, size: int, begin: Callable[[], None] = _as_it_is) -> MemberWriter:

@@ -37,7 +37,7 @@ _PIECE = 1024 * 1024
 
 
 class MemberSinks(Protocol):
-    """What becomes of the members."""
+    """What is done with the members."""
 
     def open(self, name: str) -> MemberFile | None:
         """Where the bytes of a member go; None if they are not wanted."""
@@ -45,7 +45,7 @@ class MemberSinks(Protocol):
 
 
 class DiscardMembers:
-    """Members are checked and forgotten."""
+    """Members are checked and not kept."""
 
     def open(self, name: str) -> None:
         return None
@@ -197,7 +197,7 @@ class DecompressedTar:
         first = self.some(size)
         if len(first) == size:
             return bytes(first)
-        whole = BytesIO()  # what it grows to is what it gives: pieces that are joined would be there twice
+        whole = BytesIO()  # its buffer is returned as it is: joined pieces would be in memory twice
         whole.write(first)
         while rest := size - whole.tell():
             more = self.some(rest)
@@ -253,7 +253,7 @@ def _hidden_members(plain: DecompressedTar, sinks: MemberSinks) -> Contents:
 
 
 class _SeenMembers:
-    """Members that were met, in their order, in few bytes each: there may be 200,000 before their list comes.
+    """Members seen so far, in their order, in few bytes each: there may be 200,000 before their list comes.
 
     Names are remembered by a hash of this process's own. Should two ever share one, a bundle is refused, nothing else.
     """
@@ -263,7 +263,7 @@ class _SeenMembers:
         self._digest = hashlib.sha256()
 
     def take(self, name: str) -> None:
-        """Refuse a name that no member has, or that would fall on the place of one before it."""
+        """Refuse a name that no member has, or that would overwrite an earlier one."""
         if not is_member(name) or len(self._names) == MOST_MEMBERS:
             raise Malformed("a member has an invalid name, or there are too many members")
         if hash(name) in self._names or any(hash(folder) in self._names for folder in folders_of(name)):

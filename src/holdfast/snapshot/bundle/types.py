@@ -85,7 +85,7 @@ class BundleFile:
 class Identity:
     """Which memory a snapshot is of, and its place among the others."""
 
-    id: str  # <sequence>-<time>-<chance>
+    id: str  # <sequence>-<time>-<random>
     tenant: str
     agent: str
     label: str

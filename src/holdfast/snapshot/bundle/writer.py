@@ -41,7 +41,7 @@ def pack(capture: Capture, out: Path, identity_id: str, recipients: Sequence[str
     """Write the bundle to a new file and make it durable. A failure leaves no file.
 
     Raises:
-        InvalidRequest: a recipient is none, or a staged path cannot be in a bundle.
+        InvalidRequest: a recipient is invalid, or a staged path cannot be in a bundle.
         LimitReached: it holds more than a reader would take.
         StorageFull, StorageFailed: it could not be written, or a staged file changed meanwhile.
     """
@@ -82,7 +82,7 @@ def tar_again(capture: Capture, body: BundleFile, *, encrypted: bool) -> Iterato
 
 
 def _staged(staged: StagedFile, known: Artifact) -> Iterator[bytes | memoryview]:
-    """Header, bytes and padding of a member. It was hashed before; only that it is as long as then is looked at."""
+    """Header, bytes and padding of a member. It was hashed before; only its length is checked now."""
     with _opened(staged) as file:
         about = os.fstat(file.fileno())
         if about.st_size != known.size:

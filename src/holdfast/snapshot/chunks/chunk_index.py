@@ -81,7 +81,7 @@ def read_packs(data: bytes) -> tuple[PackEntry, ...]:
     """The packs that a chunk index names; its runs are not looked at.
 
     Raises:
-        Malformed: it is none.
+        Malformed: it is no chunk index.
     """
     end = data.find(b"\n") + 1
     if not end:

@@ -71,7 +71,7 @@ def cut_tar(plain: ByteReader, key: bytes = b"") -> Iterator[Cut]:
 
 
 def _quarters(plain: ByteReader, start: bytes, size: int) -> Iterator[Cut]:
-    """Stretch by stretch would cost more than what is done with them: they come many at a time, as they are read."""
+    """Many stretches at a time, as they are read: one by one, the calls would cost more than the work."""
     yield memoryview(start), QUARTER
     rest = size - len(start)
     while rest:
@@ -95,7 +95,7 @@ def _member(plain: ByteReader, rest: int, by_content: ContentChunker) -> Iterato
 
 
 class ContentChunker:
-    """Bytes on their way into chunks; where one is cut depends on nothing but the bytes since the cut before."""
+    """Bytes to be cut into chunks; where one is cut depends on nothing but the bytes since the cut before."""
 
     def __init__(self, key: bytes = b""):
         # Any odd number spreads the bytes; a secret one keeps the cuts secret.

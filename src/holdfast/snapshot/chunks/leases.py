@@ -110,7 +110,7 @@ def _read(vault: Vault, one: VaultObject) -> set[str]:
 def condemning(vault: Vault, prefix: str, packs: Iterable[str], clock: Clock, entropy: Entropy) -> Iterator[None]:
     """Within the block the packs are marked as about to go: a writer that begins now does not refer to them.
 
-    Only what a process itself condemned may it remove: others withdraw their own condemnations.
+    A process may remove only what it condemned itself: others may withdraw their condemnations.
     """
     name = f"{prefix}{CONDEMNED}{clock.now_ms()}.{entropy.hex(_CHANCE)}"
     vault.put(name, BytesIO("".join(f"{one}\n" for one in sorted(packs)).encode()))

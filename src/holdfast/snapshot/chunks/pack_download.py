@@ -25,7 +25,7 @@ def fetch_packs(vault: Vault, prefix: str, body: Path, manifest: Manifest, into:
     """Copy the packs that a fetched chunk index names below the folder.
 
     Raises:
-        SnapshotDamaged: the chunk index is none, or a pack is gone or another one.
+        SnapshotDamaged: the chunk index is invalid, or a pack is gone or another one.
     """
     try:
         packs = read_packs(read_chunk_index(body, manifest))

@@ -1,4 +1,4 @@
-"""A pack: many chunks in one object of a vault, and what stands in it.
+"""A pack: many chunks in one object of a vault, and its directory.
 
     "holdfast pack 1\\n" 16 · size of the directory 4 · directory · block · block · …
 

@@ -1,7 +1,7 @@
 """Keys of a data folder: its own, those that are trusted, and the newest sequence number seen of each signer.
 
 <folder>/own.json        the private key, readable by its owner only
-<folder>/trusted.json    did:keys that are believed, with a note each
+<folder>/trusted.json    trusted did:keys, with a note each
 <folder>/chunks.json     a secret that names of encrypted chunks are made with, readable by its owner only
 <folder>/marks.json      by signer and place, the highest sequence number seen
 <folder>/lines.json      which key followed which, each signed by the one before
@@ -249,7 +249,7 @@ class Keyring:
         return pinned
 
     def trust(self, did: str, note: str = "") -> None:
-        """Believe snapshots that this key signed.
+        """Trust snapshots that this key signed.
 
         Raises:
             InvalidRequest: it is no did:key of an ed25519 key, or the note is too long.
@@ -264,7 +264,7 @@ class Keyring:
             self._write_keys({**self.trusted(), did: note})
 
     def untrust(self, did: str) -> None:
-        """Believe it no more.
+        """Trust it no more.
 
         Raises:
             Conflict: it is the own key, which signs what this folder makes.
@@ -281,7 +281,7 @@ class Keyring:
             self._write_keys(pinned)
 
     def accepts(self, did: str) -> bool:
-        """Whether what this key signed is believed."""
+        """Whether what this key signed is trusted."""
         return did == self.own() or did in self.trusted()
 
     def demands(self) -> bool:
@@ -332,7 +332,7 @@ class Keyring:
         """The fields of a file; None if there is no such file.
 
         Raises:
-            DataDamaged: others can write it, or read it where it is private, or it is not as it is written here.
+            DataDamaged: others can write it, or read it where it is private, or its contents are invalid.
         """
         flags = os.O_RDONLY | os.O_CLOEXEC | os.O_NOFOLLOW | os.O_NONBLOCK
         try:
@@ -386,9 +386,9 @@ def _check_mode(about: os.stat_result, name: str, private: bool) -> None:
 
 @contextlib.contextmanager
 def _damage(name: str) -> Iterator[None]:
-    """A file that is not as it is written here is a fault, never an empty one, which would trust any signer.
+    """An invalid file is a fault, never an empty one, which would trust any signer.
 
-    What went wrong in it is not chained to the fault: the text of a key might travel along.
+    What went wrong in it is not chained to the fault: the text of a key might be in it.
     """
     reason = None
     try:

@@ -1,4 +1,4 @@
-"""Bundles of the earlier system (`nexo-memory-snapshot-v1`, plain and age): verified, and their memory taken over.
+"""Bundles of the earlier system (`nexo-memory-snapshot-v1`, plain and age): verified, and their memory imported.
 
 <uuid>.tar.zst[.age] holds manifest.json first, then what it lists; <name>.sha256 beside it is the bare hash of its
 bytes. Nothing is signed, so a sound bundle is whole, not trusted: its text goes through intake like any other.

@@ -18,7 +18,7 @@ _NEEDED = {"id", "content", "created_at"}
 _KNOWN = ("id", "agent_id", "content", "tags", "concept_tags", "memory_type", "created_at")
 _LENGTH = 32 << 20  # of one value; a memory is far smaller
 _LAST_MS = 253_402_300_799_999  # the year 9999
-# Steps of SQLite's machine between two looks, and looks until it is stopped: some minutes.
+# SQLite VM steps between two checks, and checks until the query is stopped: some minutes.
 _STEPS, _LOOKS = 1_000_000, 20_000
 
 

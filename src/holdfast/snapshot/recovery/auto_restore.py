@@ -1,4 +1,4 @@
-"""What is kept of a restore that no caller requested: an empty data folder was filled from the vault.
+"""The record of a restore that no caller requested: an empty data folder was filled from the vault.
 
 What was written after that snapshot is not in the memory, and no caller was there to see it. So it is noted, and
 reported later: with the answers of the first hour in which there are any, and for a week by status and doctor.

@@ -1,6 +1,6 @@
-"""The start of an empty data folder: what lies in the vault is brought back before anything is written.
+"""The start of an empty data folder: the vault's memory is restored before anything is written.
 
-While it cannot be, nothing is read and nothing is written. A memory that began empty in its place would look like the
+Until it is, nothing is read and nothing is written. A memory that began empty in its place would look like the
 newest one, would answer "nothing found", and its first write would keep the vault's memory from coming back by itself.
 What hooks send meanwhile is refused for now and spooled by them.
 

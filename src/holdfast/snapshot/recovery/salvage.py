@@ -36,8 +36,8 @@ class SalvagedMemory:
 
     source: str
     read: SalvagedRows
-    merged: MergeResult | None  # None: the live memory was the damaged one, and its sound rows took its place
-    generation: str | None  # None: nothing was exchanged
+    merged: MergeResult | None  # None: the live memory was the damaged one, and its sound rows replaced it
+    generation: str | None  # None: nothing was replaced
     in_neither: dict[str, int] | None = None  # rows by table that the live memory has not got either; None: unknown
     snapshot: str | None = None  # the one to restore first, as the live memory is damaged
 
@@ -82,7 +82,7 @@ def salvage(
 
 
 def _source(archive: Archive, name: str | None, own: tuple[str, ...]) -> str:
-    """The damaged generation that is meant: the live one first, then the newest that is kept aside."""
+    """The requested damaged generation: the live one first, then the newest that is kept aside."""
     names = [*reversed(own), *(one.name for one in damaged_generations(archive.home))]
     if name is None and names:
         return names[0]

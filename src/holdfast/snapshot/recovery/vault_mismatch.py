@@ -1,7 +1,7 @@
-"""A memory that was begun apart from the one in its vault, as by a process that did not know of the vault.
+"""A memory that was begun apart from the one in its vault, as by a process without that setting.
 
 It is never replaced and never merged without a request: two hosts may share a vault by mistake. It is reported until
-other memory was merged, restored, or the vault is another one.
+the other memory was merged or restored, or the vault is another one.
 """
 
 from __future__ import annotations

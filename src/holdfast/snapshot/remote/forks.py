@@ -29,7 +29,7 @@ MOST_ENTRIES = 1_000
 
 @dataclass(frozen=True, slots=True)
 class Fork:
-    """What one host sent since another one sends as well, newest first, and what its newest records about itself."""
+    """What one host sent since the fork, newest first, and what its newest records about itself."""
 
     ids: tuple[str, ...]
     created_at: int
@@ -42,7 +42,7 @@ class Fork:
 
 
 def find_forks(vault: Vault, tenant: str, agent: str, found: Sequence[VaultEntry]) -> list[Fork]:
-    """The lines in a vault, that of the newest snapshot first; none if there is but one."""
+    """The forks in a vault, that of the newest snapshot first; empty if there is only one."""
     since = first_shared(one.id for one in found)
     if since is None:
         return []
@@ -80,7 +80,7 @@ def first_shared(ids: Iterable[str]) -> int | None:
 
 
 def last_shared(ids: Iterable[str]) -> list[str]:
-    """Those of the last number that two have: as long as they are there, it can be seen that there are lines."""
+    """Those of the last number that two have: as long as they are there, it can be seen that there are forks."""
     every = list(ids)
     last = max(_shared(every), default=None)
     return [id for id in every if sequence_of(id) == last]
@@ -91,10 +91,10 @@ def _shared(ids: Iterable[str]) -> list[int]:
 
 
 def trace(ids: Sequence[str], parents: Mapping[str, str | None], every: Sequence[str]) -> list[tuple[str, ...]]:
-    """The ids, newest first, as lines.
+    """The ids, newest first, as forks.
 
     `every` are all ids in the vault, newest first. What has no parent began from what was the newest of them. Where a
-    parent was pruned, the line goes on with the only one that can have come before it; if there are several, it ends.
+    parent was pruned, the fork goes on with the only one that can have come before it; if there are several, it ends.
     """
     rest, chains = dict.fromkeys(ids), []
     while rest:
@@ -116,7 +116,7 @@ def _before(id: str, parents: Mapping[str, str | None], every: Sequence[str]) ->
 
 
 def _joined(chains: list[list[str]], parents: Mapping[str, str | None], every: Collection[str]) -> list[list[str]]:
-    """The same, across snapshots that were pruned from the middle of a line."""
+    """The same, across snapshots that were pruned from the middle of a fork."""
     whole: list[list[str]] = []
     while chains:
         chain = chains.pop(0)
@@ -136,7 +136,7 @@ def not_here(lines: Sequence[Fork], held: Collection[str]) -> list[Fork]:
 
 
 def fork_notices(lines: Sequence[Fork], held: Collection[str], place: str) -> list[str]:
-    """For people: which lines this memory lacks, and how to bring them in."""
+    """For people: which forks this memory lacks, and how to bring them in."""
     return [
         f"Another host also wrote to this vault, and its newer records are not in this memory: {line.newest} "
         f"of {iso(line.created_at)}. Preview the merge: holdfast snapshot merge {line.newest} now --from "

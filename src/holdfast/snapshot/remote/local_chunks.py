@@ -1,4 +1,4 @@
-"""A snapshot onto the repository as chunks: what lies there already is referred to, the rest is packed beside the
+"""A snapshot in the repository as chunks: those there already are referred to, the rest is packed beside the
 chunk index.
 
 The form is that of chunks in a vault, and a repository is laid out as a folder that is a vault. So whatever reads such
@@ -82,7 +82,7 @@ def cut(
     synced.
 
     Raises:
-        InvalidRequest: a recipient is none, or a staged path cannot be in a bundle.
+        InvalidRequest: a recipient is invalid, or a staged path cannot be in a bundle.
         LimitReached: it holds more, or its chunk index is larger, than a reader would take.
         StorageFull, StorageFailed: it could not be written, or a staged file changed meanwhile.
     """

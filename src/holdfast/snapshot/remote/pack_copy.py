@@ -99,7 +99,7 @@ def _without_damaged(
     archive: Archive, vault: Vault, prefix: str, packs: tuple[PackEntry, ...], there: dict[str, int]
 ) -> dict[str, int]:
     """The packs that are there, once those are removed that have other bytes than they should. Only what looks wrong or
-    was found so is read: a name is chance, so nothing else can have it."""
+    was found so is read: names are random, so nothing else can have one."""
     believed = trusted_packs(archive, there)
     for one in packs:
         if one.name in there and believed.get(one.name) != one.size:

@@ -50,13 +50,13 @@ class VaultEntry:
 
 
 def is_missing(vault: Vault) -> bool:
-    """A folder that is not there, though the one it lies in is: a wrong name, a disk that is not mounted, or a vault
+    """Whether the folder is missing, though its parent is there: a wrong name, a disk that is not mounted, or a vault
     that nothing was put into yet."""
     return Path(vault.place).is_absolute() and not Path(vault.place).exists()
 
 
 def must_be_there(vault: Vault) -> None:
-    """Before something is read from it: what is not there holds nothing, and is not sound.
+    """Before something is read from it: a missing folder must not count as an empty, sound vault.
 
     Raises:
         VaultRefused: it is a folder that does not exist.
@@ -66,7 +66,7 @@ def must_be_there(vault: Vault) -> None:
 
 
 def list_vault(vault: Vault, tenant: str, agent: str) -> list[VaultEntry]:
-    """The snapshots of a memory that lie in the vault, newest first; what has no manifest is none, or not yet."""
+    """The snapshots of a memory in the vault, newest first; without a manifest it is no snapshot, or not yet."""
     prefix = prefix_of(tenant, agent)
     sizes: dict[str, dict[str, int]] = {}
     for one in vault.list(prefix):
@@ -89,7 +89,7 @@ def leftovers(vault: Vault, tenant: str, agent: str) -> list[VaultObject]:
 
 
 def take_out(vault: Vault, tenant: str, agent: str, id: str) -> None:
-    """Remove a snapshot from the vault; the manifest goes first, so that what is left halfway is none."""
+    """Remove a snapshot from the vault; the manifest goes first, so that an interrupted removal leaves no snapshot."""
     prefix = f"{prefix_of(tenant, agent)}{id}"
     there = [one.name for one in vault.list(f"{prefix}.")]
     for name in sorted(there, key=lambda name: name != f"{prefix}{MANIFEST}"):
@@ -115,7 +115,7 @@ def _missing(sizes: dict[str, int]) -> str | None:
 
 
 def prefix_of(tenant: str, agent: str) -> str:
-    """What the names of a memory begin with in a vault."""
+    """The prefix of a memory's names in a vault."""
     return "/".join((*place_of(tenant, agent), ""))
 
 
@@ -376,7 +376,7 @@ def _small(vault: Vault, name: str, most: int) -> bytes:
 
 
 def _check_size(vault: Vault, name: str, size: int) -> None:
-    """Before a disk is filled with what cannot be right."""
+    """Checked before a disk is filled with what cannot be right."""
     try:
         there = vault.stat(name).size
     except NotFound as error:
