@@ -125,7 +125,7 @@ def merge_file(
 
 
 def _options(archive: Archive, sides: Iterable[_MergeSide], named: SnapshotSelector) -> CreateOptions:
-    """What is live is encrypted at least as well as what is merged into it."""
+    """The snapshot of what is live is encrypted if what is merged into it is."""
     manifests = [one.manifest for one in sides]
     sealed = next((one for one in manifests if one is not None and one.encrypted), None)
     return safety_options(archive, BEFORE, named, sealed)

@@ -41,7 +41,7 @@ class SnapshotSelector:
     identity: str | None = None  # a file
     allow_older: bool = False
     allow_unsigned: bool = False
-    reading: bool = False  # it is only looked at: what was made here before there was a key need not be signed
+    reading: bool = False  # it is only read: what was made here before there was a key need not be signed
     plain_before: bool = False  # what it replaces may be kept in the clear, though snapshots are encrypted
     take_over: str | None = None  # the agent that another agent's snapshot is restored as
     trust: str | None = None  # a did:key that the caller trusts for this one
@@ -50,7 +50,7 @@ class SnapshotSelector:
 
 @dataclass(frozen=True, slots=True)
 class ResolvedSnapshot:
-    """A bundle's folder and id. `own`: it lies on this memory's repository and was named, so it may be an older one."""
+    """A bundle's folder and id. `own`: it is in this memory's repository and was named, so it may be an older one."""
 
     folder: Path
     id: str
@@ -112,7 +112,7 @@ def _in_vault(archive: Archive, vault: Vault, name: str) -> tuple[str, int]:
 
 def _find(archive: Archive, name: str) -> ResolvedSnapshot:
     if not is_bundle_path(name):
-        # What is damaged or was given up lies here and is passed over; what is gone is missed.
+        # For `latest` a newest one that is damaged or was given up may be passed over; a missing one may not.
         may_be_older = name != LATEST or archive.repo.is_complete()
         return ResolvedSnapshot(archive.repo.root, archive.repo.find(name).id, may_be_older, LOCAL_REPOSITORY)
     path = user_path(name, "id")
@@ -177,7 +177,7 @@ def examine(
 
 
 def _remember(archive: Archive, id: str, looks: FileStamp, report: Report) -> None:
-    """For the list. A disk that takes no note of it does not change what was found."""
+    """For the list. A failure to note it does not change the result."""
     if report.digest is None or "bytes" not in report.checked:
         return
     damage = next((one.message for one in report.findings if one.code == "damaged"), None)

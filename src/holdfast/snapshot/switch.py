@@ -57,7 +57,7 @@ def _will_be_kept(archive: Archive) -> bool:
 
 
 def _is_empty(archive: Archive, live: Home) -> bool:
-    """Whether nothing is stored; tokens, kept answers and the log of what was done are no memory. Folders are."""
+    """Whether nothing is stored; tokens, kept answers and the audit log are no memory. Folders are."""
     try:
         reader = live.store.read()
         stored = any(reader.count(table, archive.tenant) for table in TABLES if table not in (AUDIT, TOKENS, ANSWERS))
@@ -98,7 +98,7 @@ def _is_sound(archive: Archive) -> bool:
 
 
 def give_up(folder: DataFolder, building: Path) -> None:
-    """Remove what was begun; where the disk does not let us, the next start does it."""
+    """Remove what was begun; if the disk refuses, the next start does it."""
     with suppress(Fault):
         folder.abandon(building)
 

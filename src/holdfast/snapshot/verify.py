@@ -1,4 +1,4 @@
-"""Verify a snapshot on disk: what it is, whether it is whole, who sealed it. Finds; never decides and never raises.
+"""Verify a snapshot on disk: what it is, whether it is whole, who sealed it. Only reports; raises for no finding.
 
 Nothing is decompressed or decrypted before the raw bytes are those of the manifest.
 """

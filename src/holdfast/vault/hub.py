@@ -137,7 +137,7 @@ class HubVault:
                 if isinstance(one, RepoFile):
                     yield one
         except errors.EntryNotFoundError:
-            return  # no such folder: nothing begins so
+            return  # no such folder: no name has this prefix
 
     def delete(self, name: str) -> None:
         check_name(name)

@@ -51,7 +51,7 @@ _MOST = 5 << 30  # what S3 takes, and copies, at once
 _SIGNED_FOR = timedelta(minutes=15)  # looked at when a request begins
 _PAGE = 1_000
 _READ = 1 << 20
-_HIDDEN = ".incoming/"  # no name of a vault begins so
+_HIDDEN = ".incoming/"  # no name of a vault begins with this
 _ABANDONED = timedelta(days=2)  # no upload of at most 5 GB takes so long
 
 _STATUS = re.compile(r"status code: (\d{3})")
@@ -227,7 +227,7 @@ class ObjectVault:
         return VaultState()
 
     def _refuse_existing(self, name: str) -> None:
-        """Before much is sent for nothing."""
+        """Called before much is sent for nothing."""
         try:
             obstore.head(self._store, name)
         except FileNotFoundError:

@@ -1,4 +1,4 @@
-"""A vault with limits of its own: so many bytes, so many requests an hour. Both are planned for, not run into."""
+"""A vault with limits of its own: so many bytes, so many requests an hour. Both are checked in advance."""
 
 from __future__ import annotations
 

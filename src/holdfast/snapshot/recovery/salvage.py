@@ -82,7 +82,7 @@ def salvage(
 
 
 def _source(archive: Archive, name: str | None, own: tuple[str, ...]) -> str:
-    """The requested damaged generation: the live one first, then the newest that is kept aside."""
+    """The damaged generation to use: the named one, else the live one, else the newest that is kept aside."""
     names = [*reversed(own), *(one.name for one in damaged_generations(archive.home))]
     if name is None and names:
         return names[0]

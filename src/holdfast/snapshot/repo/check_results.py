@@ -31,7 +31,7 @@ _MOST_REASON = 500
 
 @dataclass(frozen=True, slots=True)
 class FileStamp:
-    """How a bundle's file is at a glance; other bytes in it would show in its times."""
+    """The state of a bundle's file by its metadata; other bytes in it would show in its times."""
 
     size: int
     modified: int
@@ -53,7 +53,7 @@ Record = dict[str, CheckResult]
 
 
 def stamp_of(body: Path) -> FileStamp | None:
-    """How a bundle is; None if it is no file. Of a chunk index, how all that it needs is: a pack belongs to several."""
+    """The state of a bundle; None if it is no file. Of a chunk index, of its packs too: a pack belongs to several."""
     own = _file_stamp(body)
     if own is None or not body.name.endswith(CHUNK_INDEXES):
         return own

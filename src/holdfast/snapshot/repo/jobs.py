@@ -30,7 +30,7 @@ State = Literal["running", "done", "failed", "interrupted"]
 
 @dataclass(frozen=True, slots=True)
 class Job:
-    """One piece of work on the snapshots of a memory."""
+    """One job on the snapshots of a memory."""
 
     operation: str
     tenant: str
@@ -61,7 +61,7 @@ def going_on(home: Path, work: Job) -> Iterator[None]:
 
 def note_work(home: Path, work: Job) -> None:
     """Write down that it begins, or how it ended."""
-    with suppress(OSError), _writing(home):  # a full disk has better things to fail for
+    with suppress(OSError), _writing(home):  # a full disk must not fail the work because of its note
         works = [one for one in read_works(home) if not _is_same(one, work)]
         if works and _is_step(works[0], work):
             del works[0]
@@ -86,7 +86,7 @@ def _writing(home: Path) -> Iterator[None]:
 
 
 def _is_step(before: Job, work: Job) -> bool:
-    """What is sent in steps is one work: a hundred steps must not push out all that was done before."""
+    """What is sent in steps is one job: a hundred steps must not push out all earlier ones."""
     same = (before.operation, before.tenant, before.agent) == (work.operation, work.tenant, work.agent)
     return same and not work.locked and before.ended is not None and before.code is None
 

@@ -1,4 +1,4 @@
-"""Keys that would be missed: reported while there is still time to do something about it."""
+"""Keys whose loss would hurt: reported while there is still time to do something about it."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from holdfast.snapshot.repo.context import Archive
 
 @dataclass(frozen=True, slots=True)
 class KeyWarning:
-    """Something about a key that would be missed, and what to do; the code lets a page translate it."""
+    """A warning about a key, and what to do; the code lets a page translate it."""
 
     code: str
     message: str
@@ -78,7 +78,7 @@ def key_texts(archive: Archive) -> list[str]:
 
 
 def needs_keys(archive: Archive) -> bool:
-    """There is a key that could be missed: one that signs, or one that opens what is made here."""
+    """Whether there is a key whose loss would hurt: one that signs, or one that opens what is made here."""
     return archive.keyring.own() is not None or bool(_recipients(archive))
 
 

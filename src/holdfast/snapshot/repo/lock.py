@@ -26,7 +26,7 @@ _MOST_BYTES = 256
 
 
 class SnapshotLock:
-    """The lock of a data folder's snapshots. It is not taken twice: what is done under it takes none of its own."""
+    """The lock of a data folder's snapshots. It is not reentrant: work under it must not take it again."""
 
     def __init__(
         self,

@@ -95,7 +95,7 @@ def sweep_packs(root: Path) -> list[str]:
     try:
         gone = sorted(set(there) - needed_packs(root))
     except SnapshotDamaged:
-        return []  # it may need anything; once it is deleted or mended, the next sweep takes the others
+        return []  # it may need anything; once it is deleted or repaired, the next sweep takes the others
     for name in gone:
         (root / PACKS / name).unlink(missing_ok=True)
     if gone:
@@ -110,7 +110,7 @@ def trusted_packs(snapshots: Iterable[SnapshotEntry]) -> dict[str, int]:
 
 
 def packs_needed(one: SnapshotEntry) -> set[str]:
-    """The packs that a snapshot needs; none if it lies whole.
+    """The packs that a snapshot needs; none if it is a whole bundle.
 
     Raises:
         SnapshotDamaged, OSError: it cannot be determined.

@@ -2,8 +2,8 @@
 
 The manifest is the commit point: it comes last and goes first. Names change under the repository's lock only, with a
 mark that distinguishes interrupted work from damage (`orphans.py`). A bundle may be a chunk index, with the packs
-that it names in packs/ (`packs.py`). Two numbers stand beside them: `sequence`, the highest that
-was ever given away, and `newest`, the highest that should be there.
+that it names in packs/ (`packs.py`). Two numbers are kept beside them: `sequence`, the highest
+ever assigned, and `newest`, the highest that should be there.
 """
 
 from __future__ import annotations
@@ -55,7 +55,7 @@ _LONGEST_NUMBER = 20
 _MOST_BELIEVED = 1_000_000_000
 _LATELY_MS = 3_600_000  # what is read often need not be noted each time
 
-# Methods are called `list` and `bytes`: in their class these words mean nothing else.
+# Methods are called `list` and `bytes`: in their class these names hide the builtins.
 Snapshots = list[SnapshotEntry]
 Names = list[str]
 Paths = list[Path]
@@ -85,15 +85,15 @@ class SnapshotRepository:
     # Numbers
 
     def next_sequence(self) -> int:
-        """A number above every other that was ever given away or lies here, durable before it is returned."""
+        """A number above every other that was ever assigned or is in use here, durable before it is returned."""
         with disk_faults("snapshot: next sequence number"), changing_names(self.root):
             number = 1 + max(self._number(_SEQUENCE), self._number(_NEWEST), self._highest())
             self._write_number(_SEQUENCE, number)
         return number
 
     def begin_after(self, sequence: int) -> None:
-        """Give away only numbers above this one: what is made after a restored snapshot is newer than it, and must be
-        in a vault that holds both. A number that no memory ever reaches is not believed: it would be the last one."""
+        """Assign only numbers above this one: what is made after a restored snapshot is newer than it, and must be
+        in a vault that holds both. A number that no memory ever reaches is ignored: it would be the last one."""
         if sequence > _MOST_BELIEVED or sequence <= self._number(_SEQUENCE):
             return
         with disk_faults("snapshot: next sequence number"), changing_names(self.root):
@@ -200,7 +200,7 @@ class SnapshotRepository:
 
     @contextmanager
     def _changing(self) -> Iterator[None]:
-        """Alone in the repository, and with nothing left halfway by those before."""
+        """Exclusive use of the repository, with interrupted work of others settled."""
         with changing_names(self.root):
             self._settle()
             yield
@@ -358,7 +358,7 @@ class SnapshotRepository:
     def _is_last_good(self, id: str) -> bool:
         return not any(other.id != id and not other.damaged for other in self.each())
 
-    # Out, and what is here already
+    # Export, and what is here already
 
     def export(self, id: str, target: Path) -> Paths:
         """Copy a snapshot's files into a folder, durable, hashed on the way; the paths, the manifest's last.
@@ -373,7 +373,7 @@ class SnapshotRepository:
             return export_files(self.root, read_files(self.root, one.id), target)
 
     def has(self, files: SnapshotFiles) -> SnapshotEntry | None:
-        """The snapshot here that has the same manifest and is whole at a glance; None if there is none."""
+        """The snapshot here that has the same manifest and is whole by a quick check; None if there is none."""
         there = read_entry(self.root, files.id, self.owner)
         return there if there and not there.damaged and there.manifest == files.manifest else None
 

@@ -1,10 +1,10 @@
-"""Which snapshots stay: planned purely, from what is there and what the policy names.
+"""Which snapshots stay: a pure plan, from what is there and the policy.
 
 The rules are restic's: the last N; everything within so many days of the newest; and of each of the N newest days,
 weeks (ISO), months and years that have a snapshot the last one. Days begin at midnight UTC. A snapshot stays if one
 rule names it. Order is the order of sequence numbers; times only decide in which period a snapshot lies.
 
-Clocks jump, so a time is not believed further than the order bears it out:
+Clocks jump, so a time is trusted only as far as the order confirms it:
 
 - *Periods.* A snapshot goes under "N days" only if the very next one is of the same day and not earlier, or if N
   newer ones lie on ever later days, one after the other in sequence, none of them in the future. With clocks that
@@ -27,7 +27,7 @@ Why no jump removes more:
    and the age is never above the true one. Where snapshots are rarer than daily, more stay than restic would keep.
 5. If `now` is behind, all that is later than it is in the future, and more stays. If it is ahead, it is not used.
 
-Damaged snapshots count for nothing: they keep no good one from being kept, and go only on request, and
+Damaged snapshots do not count: they keep no good one from being kept, and go only on request, and
 only if there is a good one left.
 """
 

@@ -79,7 +79,7 @@ def copy_body(folder: Path, manifest: Manifest, target: Path) -> None:
 
 
 def export_files(folder: Path, files: SnapshotFiles, target: Path) -> list[Path]:
-    """Copy a snapshot out: whole, durable, nothing overwritten; the paths, the manifest's last.
+    """Export a snapshot: whole, durable, nothing overwritten; the paths, the manifest's last.
 
     The packs of a chunk index go along. Those that are there already are left: another snapshot brought them.
 
@@ -157,7 +157,7 @@ def _alone_in(folder: Path) -> Iterator[None]:
 
 @contextmanager
 def _temporaries(paths: list[Path]) -> Iterator[list[Path]]:
-    """Paths with nothing there, before and after."""
+    """Paths that are cleared before and after the block."""
     for path in paths:
         path.unlink(missing_ok=True)
     try:
@@ -172,7 +172,7 @@ def _publish(temporaries: list[Path], paths: list[Path]) -> None:
     try:
         for temporary, path in zip(temporaries, paths, strict=True):
             if path is paths[-1]:
-                sync_folder(path.parent)  # the manifest is durable only after all that it speaks of
+                sync_folder(path.parent)  # the manifest is durable only after all that it names
             publish(temporary, path)
             done.append(path)
         sync_folder(paths[-1].parent)

@@ -45,7 +45,7 @@ def reading_kept(path: Path) -> Iterator[bool]:
         taken = claim(handle, shared=True) and bool(os.fstat(handle).st_nlink)
         if taken:
             with suppress(OSError):
-                os.utime(handle)  # used last: the others go before it
+                os.utime(handle)  # most recently used: the others are removed first
         yield taken
     finally:
         release(handle)

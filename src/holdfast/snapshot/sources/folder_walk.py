@@ -1,6 +1,6 @@
-"""Every file below a folder, read without following a link, also one that is put there meanwhile.
+"""Every file below a folder, read without following links, even those put there meanwhile.
 
-Folders are opened one from the other by handle, so no path is looked up twice. What cannot be read is a Left.
+Each folder is opened from its parent's handle, so no path is looked up twice. What cannot be read is a SkippedItem.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Memory folders on the way back: built beside the live ones, put in their place once the generation is live.
+"""Memory folders in a restore: built beside the live ones, put in their place once the generation is live.
 
 What was live goes aside under the name of the generation it belonged to, and comes back when that one does.
 """
@@ -85,7 +85,7 @@ def folders_of_generation(archive: Archive, name: str, leaving: str) -> tuple[Fo
 
 
 def settle_folders(folder: DataFolder) -> None:
-    """Finish what the live generation intends with its folders; what another one intended is dropped, and what one
+    """Finish what the live generation intends with its folders; what another one intended is dropped, as is what one
     intended that never came to be."""
     found = pending(folder.home)
     if found is None:

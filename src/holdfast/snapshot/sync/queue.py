@@ -1,6 +1,6 @@
-"""Snapshots on their way to the vault of the settings: at once, or later if it is away.
+"""Snapshots on their way to the vault of the settings: at once, or later if it is unreachable.
 
-What was made stays made whatever the vault does. No request to the memory fails because a vault is away.
+A snapshot once made stays, whatever the vault does. No request to the memory fails because a vault is unreachable.
 """
 
 from __future__ import annotations

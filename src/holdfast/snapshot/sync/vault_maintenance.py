@@ -43,7 +43,7 @@ _UNUSABLE = (SnapshotDamaged, SnapshotTooNew, SnapshotForeign)
 
 @dataclass(frozen=True, slots=True)
 class VaultStatus:
-    """How a vault stands to this memory."""
+    """The state of a vault for this memory."""
 
     state: VaultState
     snapshots: tuple[VaultEntry, ...]  # newest first
@@ -56,7 +56,7 @@ class VaultStatus:
 
 
 def standing(archive: Archive, vault: Vault) -> VaultStatus:
-    """How the vault is, and what of the repository it lacks."""
+    """The state of the vault, and what of the repository it lacks."""
     found = _look(archive, vault)
     left = leftovers(vault, archive.tenant, archive.agent)
     packs = [one.size for one in vault.list(f"{prefix_of(archive.tenant, archive.agent)}{PACKS}/")]

@@ -47,7 +47,7 @@ class VaultTarget(Protocol):
         ...
 
     def standing(self) -> VaultStatus:
-        """How it is, and what of the repository it lacks."""
+        """Its state, and what of the repository it lacks."""
         ...
 
     def list(self) -> list[VaultEntry]:
@@ -55,7 +55,7 @@ class VaultTarget(Protocol):
         ...
 
     def lines(self, found: Sequence[VaultEntry]) -> Sequence[Fork]:
-        """The lines of these snapshots, if several hosts sent them; that of the newest first."""
+        """The forks of these snapshots, if several hosts sent them; that of the newest first."""
         ...
 
     def reports(self, named: SnapshotSelector) -> Iterator[Report]:

@@ -2,7 +2,7 @@
 
 A repository's own config can name programs (fsmonitor, filters, external diffs, remotes), so no command here ever
 reads one: each runs in a repository of our own making, which at most borrows another's objects. There are no shells,
-no hooks, no settings of user or system, no transports. git's words are not passed on: they may quote memory.
+no hooks, no settings of user or system, no transports. git's messages are not passed on: they may quote memory.
 """
 
 from __future__ import annotations
@@ -42,7 +42,7 @@ _OPTIONS = {
     "gc.auto": "0",
     "maintenance.auto": "false",
     "protocol.allow": "never",
-    # Several threads divide the work by chance, and the same history would give other bytes.
+    # Several threads divide the work at random, and the same history would give other bytes.
     "pack.threads": "1",
     # Together they keep git below 200 MB whatever a blob's size.
     "pack.windowMemory": "64m",

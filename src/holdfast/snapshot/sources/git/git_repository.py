@@ -51,7 +51,7 @@ class GitRepository:
 
 
 def read_repository(folder: Path, scratch: Path) -> GitRepository | SkippedItem | None:
-    """The repository whose top level the folder is; Left if its history cannot be captured, None if it is none."""
+    """The repository with this top level; SkippedItem if its history cannot be captured, None if there is none."""
     try:
         status = os.lstat(folder / ".git")
     except OSError:
