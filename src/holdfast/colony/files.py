@@ -223,7 +223,7 @@ def _fault(error: Exception, doing: str, name: str | None) -> Exception:
 
 
 def _is_missing(error: Exception, name: str) -> bool:
-    """By HTTP, or as a dict or a folder in the place of a vault says it."""
+    """As reported by HTTP, or by a dict or a folder that stands in for a vault."""
     if isinstance(error, KeyError):
         return error.args == (name,)
     return getattr(error, "status", None) == 404 or isinstance(error, FileNotFoundError)

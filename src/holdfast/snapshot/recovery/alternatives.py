@@ -36,7 +36,7 @@ def also_in_vault(archive: Archive, named: SnapshotSelector) -> SnapshotSelector
 
 
 def _is_newer(archive: Archive, place: str) -> bool:
-    """Whether the repository lacks what the vault has as its latest. An unreachable vault has nothing to
+    """Whether the repository lacks the vault's latest. An unreachable vault has nothing to
     offer."""
     here = archive.repo.latest()
     number = here.sequence if here is not None else 0

@@ -1,4 +1,4 @@
-"""A memory that was begun apart from the one in its vault, as by a process without that setting.
+"""A memory that was begun apart from the one in its vault, as by a process that had no vault configured.
 
 It is never replaced and never merged without a request: two hosts may share a vault by mistake. It is reported until
 the other memory was merged or restored, or the vault is another one.

@@ -85,8 +85,8 @@ def folders_of_generation(archive: Archive, name: str, leaving: str) -> tuple[Fo
 
 
 def settle_folders(folder: DataFolder) -> None:
-    """Finish what the live generation intends with its folders; what another one intended is dropped, as is what one
-    intended that never came to be."""
+    """Finish what the live generation intends with its folders; what another one intended is dropped, as is the plan
+    of one that never came to be."""
     found = pending(folder.home)
     if found is None:
         return
