@@ -154,7 +154,7 @@ def test_an_unknown_panel_and_one_that_fails_leave_the_frame_standing(watch: Wat
     broken = "export default { name: 'sessions', Panel() { throw new Error('it broke'); } };"
     page.route("**/panels/sessions.js", lambda route: route.fulfill(body=broken, content_type="text/javascript"))
     page.get_by_role("link", name="Sessions").click()
-    expect(page.get_by_role("alert").first).to_contain_text("This panel stopped")
+    expect(page.get_by_role("alert").first).to_contain_text("This page failed")
     page.get_by_role("link", name="Memories").click()
     expect(page.get_by_role("heading", level=1, name="Memories")).to_be_visible()
 
@@ -165,6 +165,6 @@ def test_a_panel_whose_files_do_not_come_is_asked_for_again(watch: Watch, server
     watch.expected += ["Failed to load resource", "Failed to fetch"]
     page.route("**/panels/lessons.js", lambda route: route.abort())
     page.get_by_role("link", name="Lessons").first.click()
-    expect(page.get_by_role("alert").first).to_contain_text("The server does not answer")
+    expect(page.get_by_role("alert").first).to_contain_text("The server does not respond")
     page.unroute("**/panels/lessons.js")
     expect(page.get_by_role("heading", level=1, name="Lessons")).to_be_visible()

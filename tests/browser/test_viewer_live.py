@@ -103,6 +103,6 @@ def test_a_server_that_is_away_at_the_start_is_tried_again(watch: Watch, server:
     watch.expected += [*BROKEN, "Failed to load resource"]
     page.route("**/livez", lambda route: route.abort())
     page.reload()
-    expect(page.get_by_role("alert").first).to_contain_text("The server does not answer")
+    expect(page.get_by_role("alert").first).to_contain_text("The server does not respond")
     page.unroute("**/livez")
     expect(page.get_by_role("heading", level=1, name="Dashboard")).to_be_visible()

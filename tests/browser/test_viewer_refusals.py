@@ -63,7 +63,7 @@ def test_one_from_before_there_was_a_key_is_restored_after_a_question(
 
     dialog.get_by_role("button", name="Use it anyway").click()
     # The newest good snapshot is encrypted: so should be what is replaced, and nobody said for whom.
-    expect(dialog.get_by_role("alert").first).to_contain_text("should be kept encrypted too")
+    expect(dialog.get_by_role("alert").first).to_contain_text("should be encrypted too")
     dialog.get_by_label("File on the server").fill(str(identity))
     dialog.get_by_role("button", name="Open it").click()
     expect(dialog.get_by_role("region", name="Memories").locator("td.removed").first).to_contain_text("buoy")

@@ -40,7 +40,7 @@ def test_a_lost_connection_is_said_across_the_page_and_on_a_phone_too(
     wire.cut()
 
     banner = page.locator(".banner")
-    expect(banner).to_contain_text("The server does not answer")
+    expect(banner).to_contain_text("The server does not respond")
     expect(rows(page).first).to_be_visible()
     wire.mend()
     expect(banner).to_have_count(0)
@@ -57,7 +57,7 @@ def test_a_panel_opened_while_the_server_is_away_fills_itself_when_it_is_back(
     wire.cut()
     expect(page.locator(".banner")).to_be_visible()
     page.get_by_role("link", name="Lessons").first.click()
-    expect(page.get_by_role("alert").first).to_contain_text("The server does not answer")
+    expect(page.get_by_role("alert").first).to_contain_text("The server does not respond")
 
     wire.mend()
 
@@ -194,10 +194,10 @@ def test_a_slot_that_somebody_else_writes_meanwhile_is_not_overwritten_unseen(
     memory.post("/slot/replace", label="pending_items", content="Theirs.")
 
     told = page.get_by_role("alert")
-    expect(told).to_contain_text("Somebody changed this slot")
+    expect(told).to_contain_text("This slot was changed")
     expect(told).to_contain_text("Theirs.")
     expect(text).to_have_value("Mine.")
-    page.get_by_role("button", name="Drop mine").click()
+    page.get_by_role("button", name="Discard my changes").click()
     expect(text).to_have_value("Theirs.")
 
 
@@ -245,7 +245,7 @@ def test_the_graph_offers_to_be_drawn_anew_and_does_not_jump_by_itself(
     expect(page.locator("canvas")).to_have_attribute("data-settled", "true")
     nodes = page.locator("canvas").get_attribute("aria-label")
     remember(server, "The gulls nest on the roof", concepts=["gulls"], files=["/w/roof/notes.md"])
-    again = page.get_by_role("button", name="draw anew")
+    again = page.get_by_role("button", name="redraw")
     expect(again).to_be_visible()
     assert page.locator("canvas").get_attribute("aria-label") == nodes
 

@@ -147,8 +147,8 @@ def test_a_command_whose_settings_are_not_the_servers_says_so_in_one_line(home: 
     done = home.run("recall", "lighthouse", HOLDFAST_VAULT="/a/vault", TOKEN_BUDGET="1234")
 
     assert done.stderr == (
-        f"note: the server of {home.folder} was started with other values of TOKEN_BUDGET, HOLDFAST_VAULT; "
-        "holdfast serve --stop ends it, and the next command starts it with these\n"
+        f"note: the server of {home.folder} was started with different values of TOKEN_BUDGET, HOLDFAST_VAULT; "
+        "stop it with holdfast serve --stop, and the next command starts it with the current values\n"
     )
 
 

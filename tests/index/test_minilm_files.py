@@ -236,9 +236,9 @@ def test_a_missing_package_is_named_with_what_installs_it(package: str) -> None:
         f"import sys; sys.modules[{package!r}] = None\n"
         "from pathlib import Path\n"
         "from holdfast.core.errors import EmbedderUnavailable\n"
-        "from holdfast.index import MiniLm, Places\n"
+        "from holdfast.index import MiniLm, WeightFolders\n"
         "from holdfast.core.system import SystemClock\n"
-        "try:\n    MiniLm(Places('', Path('/nowhere')), SystemClock()).embed_query('text')\n"
+        "try:\n    MiniLm(WeightFolders('', Path('/nowhere')), SystemClock()).embed_query('text')\n"
         "except EmbedderUnavailable as fault:\n    print(fault, '|', fault.hint)"
     )
     assert package in said

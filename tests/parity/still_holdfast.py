@@ -4,6 +4,9 @@ no project: a search would prefer it."""
 from __future__ import annotations
 
 import sys
+from pathlib import Path
+
+sys.path.append(str(Path(__file__).parents[1]))  # the helpers of all tests
 
 from parity_world import still_engine
 

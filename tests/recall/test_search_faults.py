@@ -28,5 +28,5 @@ def test_a_model_that_cannot_be_used_is_told_by_health_and_words_still_find(tmp_
 def test_what_is_no_text_is_refused_before_it_is_sent(tmp_path: Path) -> None:
     with running(tmp_path / "memory") as http, closing(RemoteConnection(str(http.base_url), None)) as connection:
         for arguments in ({"query": "a\udcff"}, {"query": "x", "concepts": ["a\udcff"]}):
-            with pytest.raises(InvalidRequest, match=r"search: an argument holds .* surrogate"):
+            with pytest.raises(InvalidRequest, match=r"search: an argument contains .* surrogate"):
                 connection.call(BY_NAME["search"], arguments)

@@ -430,7 +430,7 @@ else:
 
 def keep_as_nobody(home: Path) -> str:
     """Write as a user without rights; the code and message of the fault that user meets."""
-    environ = {**os.environ, "PYTHONPATH": str(Path(__file__).parent)}
+    environ = {**os.environ, "PYTHONPATH": os.pathsep.join(map(str, Path(__file__).parents[:2]))}
     command = [sys.executable, "-c", AS_NOBODY, str(home)]
     done = subprocess.run(command, env=environ, check=False, capture_output=True, text=True, timeout=WAIT_SECONDS)
     return done.stdout or done.stderr

@@ -243,7 +243,7 @@ def test_a_store_that_nobody_reads_any_more_is_let_go(world: World, quick_folder
     captured = quick_folder / "captured.db"
     capture_store(world.engine.store.path, captured, OURS.tenant)
     old = world.engine.store
-    parts = [weakref.ref(part) for part in (old, old._codes, old._commits, old._index, old._folder)]
+    parts = [weakref.ref(part) for part in (old, old._codes, old._commits, old._index, old._compactor)]
     del old
     gc.disable()  # it would find them sooner or later
     try:

@@ -60,12 +60,12 @@ def test_places_fit_by_the_sum_of_numbers_times_steps(seed: int, rows: int, word
         assert fit(steps, places, numbers).tolist() == want.tolist()
 
 
-@pytest.mark.parametrize("place", [-5, -1, 4, 2**62])
-def test_a_place_that_is_not_there_is_refused(place: int) -> None:
+@pytest.mark.parametrize("position", [-5, -1, 4, 2**62])
+def test_a_place_that_is_not_there_is_refused(position: int) -> None:
     steps, numbers = np.zeros((4, 8), np.uint8), np.ones(16, np.int8)
     for fit in (kernel.fit, kernel.numpy_fit):
         with pytest.raises(IndexError):
-            fit(steps, np.array([0, place, 3]), numbers)
+            fit(steps, np.array([0, position, 3]), numbers)
 
 
 def test_what_c_would_take_for_something_else_is_refused() -> None:

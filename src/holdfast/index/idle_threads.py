@@ -1,4 +1,4 @@
-"""Threads that work when nothing else wants the processor, and a bound for how long they may get none."""
+"""Threads that run when the processor is idle, and a bound for how long they may get no time."""
 
 from __future__ import annotations
 
@@ -36,8 +36,8 @@ class IdleThreads:
 
 
 def _result(future: Future[Result], work: Callable[[Item], Result], item: Item) -> Result:
-    """What the thread made of it. If it has not yet: no priority is raised, as that takes a privilege; the caller does
-    the work, and what the thread may still make of it is of no use."""
+    """The thread's result. If it is not ready: no priority is raised, as that takes a privilege; the caller does
+    the work, and a later result of the thread is dropped."""
     if future.done():
         return future.result()
     future.cancel()
@@ -45,5 +45,5 @@ def _result(future: Future[Result], work: Callable[[Item], Result], item: Item) 
 
 
 def _processors() -> int:
-    """Those this process may use; a container may leave it fewer than the machine has."""
+    """Processors this process may use; a container may allow fewer than the machine has."""
     return len(os.sched_getaffinity(0)) if sys.platform == "linux" else os.cpu_count() or 1

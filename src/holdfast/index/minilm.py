@@ -25,8 +25,8 @@ from holdfast.index.weights import WEIGHTS
 TOKENIZE_TEXTS = 64
 # Questions whose vectors are kept: the same one comes again within a session. 384 kB of vectors.
 KEPT_QUESTIONS = 256
-LONGEST_KEPT = 2_000  # characters; a longer one is not asked twice
-# A model that could not be had is not looked for again at once: every question would pay for it.
+LONGEST_KEPT = 2_000  # characters; a longer one is hardly repeated
+# Seconds after a failure before the model is tried again: else every question would pay for it.
 RETRY_SECONDS = 60.0
 
 Made = TypeVar("Made")
@@ -123,7 +123,7 @@ class MiniLm:
         return vector
 
     def fault(self) -> Fault | None:
-        """Why there is no model; None if there is one, or none was asked for yet."""
+        """Why there is no model; None if there is one, or it was not needed yet."""
         failed = self._failed
         return None if self._session is not None or failed is None else failed.fault
 
@@ -171,15 +171,15 @@ class MiniLm:
 
 @dataclass(frozen=True, slots=True)
 class _Failed:
-    """Why there is no model. A question that found none says nothing about what a download would bring."""
+    """Why there is no model. A question that found none does not show whether a download would succeed."""
 
-    at: float  # by the steady clock
+    at: float  # by the monotonic clock
     fault: EmbedderUnavailable
     final: bool  # everything was tried
 
 
 def _anew(fault: EmbedderUnavailable) -> EmbedderUnavailable:
-    """A new fault of the same words: one that is raised twice would gather the frames of both."""
+    """A new fault with the same message: one that is raised twice would collect the frames of both."""
     return EmbedderUnavailable(fault.message, hint=fault.hint)
 
 

@@ -1,7 +1,7 @@
 """The loaded model: tokens and vectors of a handful of texts. Knows nothing of threads, caches or batches.
 
 onnxruntime and tokenizers are imported when a model is loaded, not before: a server that searches by words only,
-or has not been asked yet, pays neither their 60 ms nor their 23 MB.
+or had no query yet, pays neither their 60 ms nor their 23 MB.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ DIMS = 384
 UNUSED = frozenset({"embeddings.position_ids", "pooler.dense.weight", "pooler.dense.bias"})
 
 MAX_TOKENS = 256  # as the model was trained for sentences; what is longer is cut, or read in parts
-FRAME = 2  # tokens that say where a text begins and ends
+FRAME = 2  # tokens that mark where a text begins and ends
 MOST_TOKENS_OF_A_SIGN = 3  # a Korean syllable is taken apart
 MAX_PARTS = 32  # of one text: a second of one processor
 # More than that many parts in English, and a bound for what the tokenizer reads of a huge text.
@@ -40,7 +40,7 @@ Tokens = NDArray[np.int64]
 
 
 class Session:
-    """The model in memory, about 100 MB. Safe to use from many threads; each run stays on the thread that asks."""
+    """The model in memory, about 100 MB. Safe to use from many threads; each run stays on the calling thread."""
 
     def __init__(self, files: WeightFiles):
         """Load it, which takes about half a second.
@@ -76,7 +76,7 @@ class Session:
         """One row of length 1 per text. Other threads run meanwhile.
 
         Raises:
-            EmbedderUnavailable: onnxruntime failed, for want of memory for one.
+            EmbedderUnavailable: onnxruntime failed, for example without memory.
         """
         longest = max(map(len, texts))
         ids = np.zeros((len(texts), longest), np.int64)
@@ -97,7 +97,7 @@ def _readable(text: str) -> str:
 
 
 def _framed(ids: Tokens) -> Tokens:
-    """At most MAX_TOKENS, of which the last one says that the text ends."""
+    """At most MAX_TOKENS, of which the last one marks the end of the text."""
     return ids if len(ids) <= MAX_TOKENS else np.append(ids[: MAX_TOKENS - 1], ids[-1])
 
 

@@ -1,4 +1,4 @@
-"""The one command that mends a missing or damaged model, for the way in which Holdfast was installed here."""
+"""The one command that repairs a missing or damaged model, for the way in which Holdfast was installed here."""
 
 from __future__ import annotations
 

@@ -1,6 +1,6 @@
 """Where the files of the model may lie: a path of the operator's, an installed package, what was downloaded before.
 
-Looking is all that happens here; whether the files are the pinned ones is settled where they are read.
+This only finds files; whether they are the pinned ones is checked where they are read.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ class WeightFiles:
 
     folder: Path
     downloaded: bool = False
-    given: bool = False  # where the operator says
+    given: bool = False  # at the operator's path
 
     @property
     def weights(self) -> Path:
@@ -44,7 +44,7 @@ class WeightFiles:
 
 @dataclass(frozen=True, slots=True)
 class WeightFolders:
-    """All places, in the order in which they are looked at."""
+    """All places, in the order in which they are searched."""
 
     given: str  # HOLDFAST_EMBEDDER_PATH: a folder, or the weights themselves
     downloads: Path
@@ -54,7 +54,7 @@ class WeightFolders:
         """The files on this machine.
 
         Raises:
-            EmbedderUnavailable: they are nowhere, or not where the operator says.
+            EmbedderUnavailable: they are nowhere, or not at the operator's path.
         """
         if self.given:
             return _given(user_path(self.given, "HOLDFAST_EMBEDDER_PATH", EmbedderUnavailable))

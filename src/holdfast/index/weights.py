@@ -38,7 +38,7 @@ TOKENIZER = PinnedFile("tokenizer.json", 466_247, "be50c3628f2bf5bb5e3a7f17b1f74
 PINNED = (WEIGHTS, TOKENIZER)
 
 
-# The first bytes of the weights, which say what lies where, have a hash of their own: they are believed before
+# The first bytes of the weights, the table of contents, have a hash of their own: they are trusted before
 # the rest has been read.
 TYPES: dict[str, Any] = {"F32": np.float32, "I64": np.int64}
 HEAD_BYTES = 11_416

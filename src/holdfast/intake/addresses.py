@@ -1,9 +1,9 @@
-"""Addresses: each names one line of versions, and a line may have several. Whoever may not see the memory is told that
-there is none.
+"""Addresses: each names one line of versions, and a line may have several. To a caller who may
+not see the memory, the address does not exist.
 
     own      the memory's address, which its record names too
     alias    another name of it
-    moved    where it lay before; whoever comes there is led on
+    moved    its earlier address, which redirects to the new one
 """
 
 from __future__ import annotations
@@ -68,7 +68,7 @@ def names_of(reader: Reader, memory: Memory) -> list[Address]:
 
 
 def fresh_address(ctx: CallContext, tx: Tx, domain: str) -> str:
-    """An address of chance in the domain that nothing has."""
+    """A random free address in the domain."""
     taken = lambda uri: tx.get(ADDRESSES, ctx.tenant, uri) is not None  # noqa: E731
     return str(MemoryURI.generate(normalize_domain(domain), entropy=ctx.entropy, taken=taken))
 
@@ -77,7 +77,7 @@ def owner_of(ctx: CallContext, tx: Tx, uri: str) -> Memory | None:
     """The memory that lies at an address; None if the address is free.
 
     Raises:
-        Conflict: it is taken by what the caller may not see. That much must be told: an address has one memory.
+        Conflict: a memory that the caller may not see has it. The error must reveal this: an address has one memory.
     """
     address = tx.get(ADDRESSES, ctx.tenant, uri)
     if address is None:
@@ -203,7 +203,7 @@ def places(ctx: CallContext, under: str, agent: str | None) -> Iterator[Addresse
 
 
 def _places_in_chat(ctx: CallContext, reader: Reader, under: str, agent: str | None) -> list[AddressedMemory]:
-    """From the few memories that somebody sees to their addresses: most addresses are other people's."""
+    """From the few memories that the caller sees to their addresses: most addresses belong to others."""
     bounds = (*ctx.sees_memories(agent), *where(latest=True))
     kept = {one.root: one for one in reader.find(MEMORIES, ctx.tenant, *bounds) if ctx.may_see(one, agent)}
     roots = list(kept)

@@ -1,4 +1,4 @@
-"""Changes to a memory that leave its text alone: whether it is pinned, and whom it concerns."""
+"""Changes to a memory that leave its text alone: whether it is pinned, and who sees it."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from holdfast.store.tables import MEMORIES
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class AttributeChange:
-    """What shall be otherwise; None leaves a thing as it is."""
+    """The changes; None leaves a field as it is."""
 
     pinned: bool | None = None
     scope: str | None = None
@@ -30,7 +30,7 @@ def change(ctx: CallContext, name: str, wanted: AttributeChange, agent: str | No
 
     Raises:
         NotFound: no such memory, or not the caller's to see.
-        Forbidden: somebody in a chat asks to show others what is not his own, or to change what all of them are told.
+        Forbidden: a caller in a chat wants to share a memory of another owner, or to change a global one.
         InvalidRequest: the memory cannot have that scope, such as that of a group it was not made in.
     """
 
@@ -63,7 +63,7 @@ def _pinned(memory: Memory, pinned: bool | None) -> Memory:
 
 
 def _facts(ctx: CallContext, memory: Memory, wanted: AttributeChange) -> MemoryFacts:
-    """Whom it shall concern. Whoever reads along in a chat does not own what he reads."""
+    """Who may see it after the change. To read a memory in a chat is not to own it."""
     facts = facts_of(memory)
     if wanted.scope is None and wanted.visibility is None:
         return facts
@@ -71,7 +71,7 @@ def _facts(ctx: CallContext, memory: Memory, wanted: AttributeChange) -> MemoryF
         raise Forbidden("memory_change: only its owner may change who sees a memory")
     scope = wanted.scope or facts.scope
     usual = default_visibility(scope, owners=1 + len(facts.co_owners)) if wanted.scope else facts.visibility
-    # As when it is saved: whoever names the scope global means everybody, also in chats.
+    # As when it is saved: an explicit scope `global` includes all chats.
     shared = facts.share_into_groups or (wanted.scope == MemoryScope.GLOBAL and not facts.origin.is_valid)
     visibility = wanted.visibility or usual
     return check_writable(dataclasses.replace(facts, scope=scope, visibility=visibility, share_into_groups=shared))

@@ -1,8 +1,8 @@
 """Memories that an earlier version stored get the key by which chats see them.
 
-Earlier, everybody in a chat held the key of all global memories. Now chats hold a key of their own, so whatever an
-earlier version wrote about a project is not told there. What may be told, as it is about no project and by no session
-or was made in a chat, has to be given that key. That happens when a chat first asks; until then it is not seen there.
+Earlier, every caller in a chat held the key of all global memories. Now chats hold a key of their own, so whatever an
+earlier version wrote about a project is hidden there. What chats may see, as it is about no project and by no session
+or was made in a chat, has to be given that key. That happens at a chat's first request; until then it is hidden there.
 """
 
 from __future__ import annotations

@@ -40,7 +40,7 @@ class RemovalCounts:
 
     counts: dict[str, int] = field(default_factory=dict)
     ids: list[str] = field(default_factory=list)
-    audiences: dict[str, tuple[str, ...]] = field(default_factory=dict)  # of memories that not everybody saw
+    audiences: dict[str, tuple[str, ...]] = field(default_factory=dict)  # of memories with a restricted audience
 
     def add(self, kind: str, id: str) -> None:
         self.counts[kind] = self.counts.get(kind, 0) + 1
@@ -53,7 +53,7 @@ class RemovalCounts:
             self.audiences[memory.id] = audience
 
     def by_audience(self) -> dict[tuple[str, ...], list[str]]:
-        """What may be told to whom: ids by those who saw the records."""
+        """What may be published to whom: ids by the audience of the records."""
         groups: dict[tuple[str, ...], list[str]] = {}
         for id in self.ids:
             groups.setdefault(self.audiences.get(id, (EVERYBODY,)), []).append(id)
@@ -101,7 +101,7 @@ def _any_left(ctx: CallContext, tx: Tx, ids: Iterable[str]) -> bool:
 
 
 def _drop_statements(ctx: CallContext, tx: Tx, tally: RemovalCounts, sessions: Iterable[str]) -> set[str]:
-    """Sentences that were said in what is gone. Those of a session that stays stay as well."""
+    """Statements drawn from what is gone. Those of a session that stays stay as well."""
     left = {id for id in sessions if tx.get(SESSIONS, ctx.tenant, id) is not None}
     bounds = [("source_id", list(tally.ids)), ("session_id", [id for id in sessions if id not in left])]
     dropped = set()

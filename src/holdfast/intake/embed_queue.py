@@ -1,7 +1,7 @@
 """Vectors follow what was stored: work waits in the outbox, is embedded in batches and written in short transactions.
 
 Nothing is lost by a crash or a failed embedder: an entry leaves the outbox in the transaction that stores its vector.
-Rows that were stored while there was no embedder, or another one, are looked for and queued.
+Rows that were stored while there was no embedder, or another one, are found and queued.
 """
 
 from __future__ import annotations
@@ -21,16 +21,16 @@ from holdfast.store.port import Condition, MadeVector, Reader, Store, Tx, Waitin
 from holdfast.store.tables import TABLES
 from holdfast.store.vector_hash import text_hash
 
-# Parts of texts embedded and vectors written at once: the write takes about 2 ms, so nobody waits long behind it.
+# Parts of texts embedded and vectors written at once: the write takes about 2 ms, so other writers wait no longer.
 BATCH = 64
 # Long texts are cut into parts and embedded in slices of so many, and so many characters: about a second on a slow
-# machine. Between two slices a worker that is told to stop does so.
+# machine. Between two slices a worker checks whether it has to stop.
 TEXTS_AT_ONCE, SLICE_CHARS = 16, 16_000
 # Of them, the newest of a long backlog.
 NEWEST = 8
 # Entries dropped at once when nothing embeds them.
 DROPPED = 2_000
-# Rows looked at for a missing vector before what was found is queued.
+# Rows checked for a missing vector before those found are queued.
 LOOKED_AT = 2_000
 PAUSE, LONGEST_PAUSE = 1.0, 300.0
 
@@ -47,7 +47,7 @@ class EmbedQueue:
         clock: Clock,
         stopped: Callable[[], bool] = lambda: False,
     ):
-        """`stopped` is asked between slices: what is embedded by then is kept, the rest waits for the next start."""
+        """`stopped` is called between slices: what is embedded by then is kept, the rest waits for the next start."""
         self.store = store
         self._stopped = stopped
         self._embedder = embedder
@@ -78,7 +78,7 @@ class EmbedQueue:
         return model is None or reader.missing(model, 1) is None
 
     def failed(self, error: Exception) -> None:
-        """Pause, longer each time, and say so once; all entries stay where they are."""
+        """Pause, longer each time, and log it once; all entries stay in the queue."""
         self._pause = min(max(PAUSE, 2 * self._pause), LONGEST_PAUSE)
         self._resume = self._clock.steady() + self._pause
         said = f"{error.message} ({error.code})" if isinstance(error, Fault) else f"unexpected {type(error).__name__}"
@@ -162,7 +162,7 @@ class EmbedQueue:
     def _vectors(
         self, reader: Reader, embedder: Embedder, work: list[Waiting], texts: dict[Key, CleanText]
     ) -> list[MadeVector]:
-        """Of as many as can be had at once, at least one unless it is stopped; the others still wait."""
+        """Of as many as one batch takes, at least one unless it is stopped; the others still wait."""
         hashes = {_key(one): text_hash(one.tenant, embedder.name, texts[_key(one)]) for one in work}
         known = {
             hash: numbers

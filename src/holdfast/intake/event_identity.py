@@ -1,4 +1,4 @@
-"""Which stored observation an event is: the same happening comes by hooks, by transcripts and by repeats of both.
+"""Which stored observation an event is: the same event comes by hooks, by transcripts and by repeats of both.
 
 A tool call is known by its session and the client's id of the call; what was said, by its session, role and words.
 Both count only near in time. Everything else is the same if the whole report is.
@@ -23,7 +23,7 @@ from holdfast.store.port import Condition, Tx, where
 from holdfast.store.tables import OBSERVATIONS
 
 CALL_KEYS = ("tool_use_id", "toolUseId", "tool_call_id", "toolCallId", "call_id")
-TRANSCRIPT = "transcript_id"  # the field of a hook's report that names the line of the transcript which says the same
+TRANSCRIPT = "transcript_id"  # the field of a hook's report that names the transcript's line of the same event
 
 # Codex writes what was said twice, within milliseconds. No person says the same thing twice in two seconds.
 ECHO_MS = 2_000
@@ -36,7 +36,7 @@ _CANDIDATES = 100
 
 
 def content_hash(event: CleanEvent) -> str:
-    """The same for all reports of one happening, whoever sends them."""
+    """A hash that is the same for all reports of one event, whatever their source."""
     hook = hook_name(event.hook)
     call = call_of(event.data) if hook in _TOOL_HOOKS else None
     said = said_of(hook, event.data)
@@ -55,7 +55,7 @@ def call_of(data: Json) -> str | None:
 
 
 def said_of(hook: str, data: Json) -> str | None:
-    """What a person or the agent said, whole up to its limit; None if the event is nothing said."""
+    """What a person or the agent said, whole up to its limit; None if the event is no message."""
     if hook not in _SAID:
         return None
     text = read_as_found(data).prompt if hook == "prompt_submit" else data.get("message")
@@ -99,7 +99,7 @@ def _near(ctx: CallContext, tx: Tx, event: CleanEvent, digest: str) -> list[Obse
 
 
 def _is_echo(one: Observation, event: CleanEvent) -> bool:
-    """Whether another line of the transcript said the same in the same moment."""
+    """Whether another line of the transcript has the same words at the same time."""
     from_transcript = TRANSCRIPT in one.raw or bool(_OF_TRANSCRIPT.fullmatch(one.id))
     same_moment = event.dated and abs(one.at - event.at) <= ECHO_MS
     return from_transcript and same_moment and hook_name(event.hook) in _SAID

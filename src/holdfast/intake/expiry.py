@@ -1,7 +1,7 @@
-"""How memories of chats age: unused ones are folded into summaries or deprecated, and purged after a grace.
+"""How memories of chats age: unused ones are summarised or deprecated, and purged after a grace period.
 
 `protocol/lifecycle.py` decides; here its plan is made from the store and carried out. Every step can be repeated: what
-was done before is passed over, and a summary has the same id each time.
+was done before is skipped, and a summary has the same id each time.
 """
 
 from __future__ import annotations
@@ -62,7 +62,7 @@ class ExpiryResult:
 
 
 def rules_of(expire_days: float, fold_days: float = 14, grace_days: float = 7) -> LifecycleRules:
-    """The rules in days. Nothing is folded later than it would expire."""
+    """The rules in days. Nothing is summarised later than it would expire."""
     expire, summarise, grace = (max(int(days * DAY_MS), 1) for days in (expire_days, fold_days, grace_days))
     return LifecycleRules(expire_ms=expire, summarise_ms=min(summarise, expire), grace_ms=grace)
 
@@ -85,7 +85,7 @@ def life_of(memory: Memory, recalls: int = 0, recalled_at: int | None = None) ->
 
 
 def _circle(memory: Memory) -> tuple[str, ...]:
-    """Whose the memory is, and which agent's and project's: only what is alike in all of it is folded together."""
+    """The memory's owner, agent and project: only memories that agree in all of them are summarised together."""
     return (*memory.audience, key_of("of", memory.agent, memory.project)) if memory.audience else ()
 
 
@@ -129,7 +129,7 @@ def age(ctx: CallContext, done: LifecyclePlan, rules: LifecycleRules) -> ExpiryR
 
 
 def _end(ctx: CallContext, tx: Tx, memory: Memory | None, now: int) -> bool:
-    """Let nobody see it any more; the grace begins."""
+    """Hide it from all callers; the grace period begins."""
     if memory is None or memory.state == "deprecated":
         return False
     life = deprecated(life_of(memory), now)
@@ -146,7 +146,7 @@ def _purge(ctx: CallContext, tx: Tx, id: str, rules: LifecycleRules, now: int) -
 
 
 def _put(ctx: CallContext, tx: Tx, memory: Memory, life: MemoryLifetime, operation: str) -> Memory:
-    """Store what became of it, and with it of its earlier versions. Whoever saw it may know; only what is active is
+    """Store the new state of it and of its earlier versions. Its audience is notified; only active memories are
     found."""
     seen_by = audience_of(memory)
     shown_to = seen_by if life.state == "active" else ()
@@ -175,7 +175,7 @@ def _put(ctx: CallContext, tx: Tx, memory: Memory, life: MemoryLifetime, operati
 
 
 def _summarise(ctx: CallContext, group: SummaryGroup) -> str | None:
-    """Store the summary, then mark its sources; None if no model could write it, or nothing is left to fold."""
+    """Store the summary, then mark its sources; None if no model could write it, or nothing is left to summarise."""
     reader = ctx.store.read()
     found = [one for id in group.sources if (one := reader.get(MEMORIES, ctx.tenant, id))]
     sources = [one for one in found if one.state == "active" and tuple(sorted(_circle(one))) == group.audience]
@@ -256,7 +256,7 @@ _NO_END = LifecycleRules(grace_ms=2**62)  # a run that purges decides when the g
 
 
 def deprecate(ctx: CallContext, name: str, agent: str | None) -> Memory:
-    """Let a memory be seen no more; it can be restored until the grace is over.
+    """Hide a memory; it can be restored until the grace period is over.
 
     Raises:
         NotFound: there is none of that id or address, or it is not the caller's to see.
@@ -271,7 +271,7 @@ def deprecate(ctx: CallContext, name: str, agent: str | None) -> Memory:
 
 
 def restore(ctx: CallContext, name: str, agent: str | None) -> Memory:
-    """A deprecated or folded memory as it was before: as long as it is there, it can be brought back.
+    """Restore a deprecated or summarised memory; possible until it is purged.
 
     Raises:
         NotFound: as above.
@@ -287,7 +287,7 @@ def restore(ctx: CallContext, name: str, agent: str | None) -> Memory:
 
 
 def _named(ctx: CallContext, reader: Reader, name: str, agent: str | None) -> Memory:
-    """The memory, also one that nobody sees now, for those who saw it before."""
+    """The memory, even if it is hidden now, for callers who saw it before."""
     if is_address(name):
         address = reader.get(ADDRESSES, ctx.tenant, name)
         memory = latest_at(reader, ctx.tenant, address.root) if address else None

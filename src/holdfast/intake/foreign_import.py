@@ -42,7 +42,7 @@ def adopt(reading: ImportResult, *, platform: str = "", owner: str = "", agent: 
     Args:
         reading: what an importer made of an export.
         platform: where the names of owners are sender ids.
-        owner: whose memories are that name nobody; without it they are the agent's own.
+        owner: the owner of memories that name none; without it they are the agent's own.
         agent: the agent that gets memories of no other one.
     """
     made = ForeignRecords(

@@ -35,7 +35,7 @@ def forget_memories(
     ctx: CallContext, ids: Iterable[str], *, agent: str | None, reason: str = "", operation: str = "forget"
 ) -> RemovalCounts:
     """Remove memories the caller may see, by their ids or addresses. The latest version takes its whole line with it:
-    whoever forgets a fact does not want its earlier wording kept. An old version goes alone."""
+    a caller who forgets a fact does not want its earlier wording kept. An old version goes alone."""
 
     def store(tx: Tx) -> RemovalCounts:
         tally = RemovalCounts()
@@ -155,14 +155,14 @@ def _drop_memory(ctx: CallContext, tx: Tx, memory: Memory, tally: RemovalCounts)
 
 
 def lines_with(ctx: CallContext, reader: Reader, memory: Memory) -> Iterator[list[Memory]]:
-    """All versions of a memory and, if it is a summary, of what was folded into it and would be found no more."""
+    """All versions of a memory and, if it is a summary, of its sources, which would be found no more."""
     waiting, roots = [memory], {memory.root}
     while waiting:
         one = waiting.pop()
         yield line_of(reader, one)
         for id in one.source_ids:
             source = reader.get(MEMORIES, ctx.tenant, id)
-            # An import may say that two are folded into each other.
+            # In an import, two memories may name each other as their summary.
             if source is not None and source.folded_into == one.root and source.root not in roots:
                 roots.add(source.root)
                 waiting.append(latest_of(reader, source))

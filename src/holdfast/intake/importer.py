@@ -194,7 +194,7 @@ def _fitting(ctx: CallContext, tx: Tx, record: Any) -> Any:
 
 
 def _says_more(known: Any, record: Any) -> bool:
-    """An address that was made along with its memory does not say yet from where that was moved."""
+    """An address that was made along with its memory does not name its earlier address yet."""
     if not isinstance(record, Address):
         return False
     return (known.kind, known.moved_from, known.moved_to) != (record.kind, record.moved_from, record.moved_to)

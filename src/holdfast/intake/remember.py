@@ -64,7 +64,7 @@ class Similar:
 
 @dataclass(frozen=True, slots=True)
 class Remembered:
-    """The kept memory; `first` says that this very request was answered before."""
+    """The kept memory; `first`: this very request was answered before."""
 
     memory: Memory
     similar: tuple[Similar, ...] = ()
@@ -124,18 +124,18 @@ def remember_at_address(ctx: CallContext, tx: Tx, draft: MemoryDraft) -> Memory:
 
 
 def _addressed(ctx: CallContext, tx: Tx, memory: Memory) -> Memory:
-    """The memory with an address: its own, or one of chance if it was made in a chat or is of a domain."""
+    """The memory with an address: its own, or a random one if it was made in a chat or has a domain."""
     if memory.uri or not (memory.umo or memory.domain):
         return memory
     return dataclasses.replace(memory, uri=fresh_address(ctx, tx, memory.domain))
 
 
 def _revised(ctx: CallContext, tx: Tx, old: Memory, new: Memory) -> Memory:
-    """What lies at the address said anew. Who may see it stays as it was; saying the same again changes nothing.
+    """A new version of the memory at the address. Its audience stays; the same content again changes nothing.
 
     Raises:
-        Conflict: what is said is for others than those who see what lies there, and would be told to them.
-        Forbidden: it is global, and a chat speaks.
+        Conflict: the new content has another audience than the memory there, which would be shown it.
+        Forbidden: it is global, and the caller is in a chat.
     """
     if audience_of(old) != new.audience and {old.scope, new.scope} != {MemoryScope.GLOBAL}:
         raise Conflict(
@@ -161,12 +161,12 @@ def awake(memory: Memory) -> Memory:
 
 
 def audience_of(memory: Memory) -> tuple[str, ...]:
-    """Who may see the memory, or could before it was deprecated or folded."""
+    """Who may see the memory, or could before it was deprecated or summarised."""
     return stored_keys(dataclasses.replace(facts_of(memory), deprecated=False))
 
 
 def _woken(tx: Tx, memory: Memory) -> Memory:
-    """The memory as it is found again, with its earlier versions: a line sleeps and wakes as a whole."""
+    """The memory as it is found again, with its earlier versions: all versions change their state together."""
     if memory.state == "active":
         return memory
     for version in line_of(tx, memory):
@@ -192,8 +192,8 @@ def evolve(
 
     Raises:
         NotFound: no such memory, or not the caller's to see.
-        Forbidden: it is global, and a chat speaks.
-        Conflict: it is said in private, and would be recalled in groups without the owner's leave.
+        Forbidden: it is global, and the caller is in a chat.
+        Conflict: it comes from a private chat, and groups would recall it without the owner's permission.
     """
 
     def store(tx: Tx) -> Memory:
@@ -224,7 +224,7 @@ def evolve(
 
 
 def _check_stays_private(ctx: CallContext, memory: Memory) -> None:
-    """What is said in a private chat is not recalled where others read along, unless its owner opted in."""
+    """Memories of a private chat are not recalled where others read along, unless the owner opted in."""
     if ctx.in_chat and ctx.viewer.origin.is_private and not facts_of(memory).is_shown_in_private_only:
         raise Conflict(
             "the memory is recalled in groups, and this text is from a private chat",
@@ -248,7 +248,7 @@ def line_of(reader: Reader, memory: Memory) -> list[Memory]:
 def supersede(tx: Tx, old: Memory, new: Memory) -> Memory:
     """Close the old version at the moment the new one begins to hold, and keep the new one, linked to it.
 
-    Who was recalled often stays so in a new wording.
+    The new version keeps the recall count.
     """
     old = _woken(tx, old)
     turn = max(old.valid_from, new.valid_from)  # a clock or a given date may lie before the old version
@@ -285,7 +285,7 @@ def _similar_memories(ctx: CallContext, tx: Tx, new: Memory, words: frozenset[st
 
 
 def _belongs_alike(known: Memory, new: Memory) -> bool:
-    """Whether both are of one project, agent and audience; what is somebody's own, also of one owner."""
+    """Whether both have the same project, agent and audience; if personal, also the same owner."""
     personal = MemoryScope.PERSONAL in (known.scope, new.scope)
     return (known.project, known.agent, known.scope, known.audience) == (
         new.project,
@@ -296,7 +296,7 @@ def _belongs_alike(known: Memory, new: Memory) -> bool:
 
 
 def _is_version(draft: MemoryDraft, memory: Memory, words: frozenset[str], score: float) -> bool:
-    """Whether the draft says nearly the same, and nothing of the memory is lost by it.
+    """Whether the draft has nearly the same content, and nothing of the memory is lost by it.
 
     Dated statements of two sessions are two statements.
     """

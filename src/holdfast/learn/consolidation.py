@@ -19,7 +19,7 @@ from holdfast.store.tables import INSIGHTS, OBSERVATIONS, SESSIONS, STATEMENTS, 
 MOST_OBSERVATIONS = 5_000
 MOST_SUMMARIES = 200
 MOST_STATEMENTS = 5_000
-# Of each kind. A run finds a hundred at most; those that it does not find again leave when there are more.
+# Of each kind. A run finds a hundred at most; those that it does not find again are removed when there are more.
 MOST_INSIGHTS = 500
 KINDS = ("semantic", "procedural")
 
@@ -47,7 +47,7 @@ def consolidate(ctx: CallContext, project: str | None, min_observations: int) ->
 
 
 def draw_insights(ctx: CallContext, project: str | None, summarized: int = 0) -> ConsolidationResult:
-    """Draw facts and procedures from the newest observations; what says a replaced statement as known leaves."""
+    """Draw facts and procedures from the newest observations; what repeats a replaced statement is removed."""
     reader = ctx.store.read()
     bounds = (*ctx.sees(), *where(project=project))
     seen = reader.find(OBSERVATIONS, ctx.tenant, *bounds, order="-at", limit=MOST_OBSERVATIONS)

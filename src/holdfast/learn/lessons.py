@@ -166,7 +166,7 @@ def search_lessons(
 ) -> list[tuple[float, Lesson]]:
     """Lessons that share words with the query: confidence × share of words × recency, best first.
 
-    Lessons of the project and those of no project are looked at.
+    Searches lessons of the project and those of no project.
     """
     terms = {word for word in distinct_words(query) if len(word) > 1 or not word.isascii()}
     now, names = ctx.clock.now_ms(), project_names(ctx, project)
@@ -205,7 +205,7 @@ def decay_lessons(ctx: CallContext) -> int:
                 changed += 1
         if changed:
             ctx.audit(tx, "lesson_decay", (), lessons=changed)
-            # One for all of them: a reader that is told of thousands at once is dropped as too slow.
+            # One for all of them: a reader that gets thousands at once is dropped as too slow.
             tx.publish(Event(ctx.tenant, "lesson_decay", {"lessons": changed}))
         return changed
 

@@ -1,6 +1,6 @@
 """Finds what recurs over sessions: subjects that come up again and again, and ways of working that repeat.
 
-Group by group and project by project; whoever calls decides whose observations are looked at together.
+Group by group and project by project; the caller decides whose observations are read together.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ from holdfast.learn.sessions.steps import (
 from holdfast.learn.statements.keywords import clip, closed, counted, joined
 
 MAX_FINDINGS = 100
-_MAX_SOURCES = 5_000  # as many as are looked at: whoever forgets one of them must find this again
+_MAX_SOURCES = 5_000  # as many as are read: forgetting one of them must find this again
 _CONTENT_CHARS = 1_000
 _NEAR = 3
 
@@ -38,7 +38,7 @@ def find_facts(
     """Concepts and files that at least `min_observations` observations share, strongest first.
 
     What is known of a concept are the `statements` in force, by project; in one that is not among them, sentences found
-    by their words. A sentence is told with one concept.
+    by their words. A sentence is used for one concept.
     """
     found: list[Finding] = []
     for project, steps in _by_project(observations).items():
@@ -123,7 +123,7 @@ def _concept_fact(
 ) -> Finding:
     sessions = len({step.session_id for step in group})
     known = [text for step in group for text in stated.get(step.id, ()) if concept in text.lower()][-3:]
-    for step in group:  # told here, and with no other concept
+    for step in group:  # used here, and for no other concept
         stated[step.id] = [text for text in stated.get(step.id, ()) if text not in known]
     errors = Counter(line for step in group if (line := error_of(step)))
     titles = [summary.title for summary in about if concept in summary.concepts][-2:]

@@ -1,4 +1,4 @@
-"""Proposes lines for the slots an agent always has before it: what is open, what the user wants, what works.
+"""Proposes lines for the slots in every context of an agent: what is open, what the user wants, what works.
 
 Preferences come from the user's own prompts alone: what a tool returned or a page said must not become
 a rule. Lines carry no counts and no times, so that the same insight is the same line every time.
@@ -41,10 +41,10 @@ def reflect(
     gone: Collection[str] = (),
     own: bool = False,
 ) -> list[SlotChange]:
-    """One change for each slot that has something new to say or something settled to drop.
+    """One change for each slot with something new to add or something settled to drop.
 
     `statements` are those of the session that hold; None if none were drawn, then sentences are found by their words.
-    Lines that say what is `gone` leave. With `own`, only slots of a project are written.
+    Lines that repeat what is `gone` are removed. With `own`, only slots of a project are written.
     """
     steps = in_order(observations)
     proposed: dict[str, list[SlotLine]] = defaultdict(list)

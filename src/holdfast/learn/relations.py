@@ -1,4 +1,4 @@
-"""Relations: which record belongs to which, said once."""
+"""Relations: which record belongs to which, stored once."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from holdfast.store.tables import MEMORIES, RELATIONS
 
 
 def keep_relation(ctx: CallContext, tx: Tx, source: str, target: str, type: str, agent: str | None) -> Relation:
-    """The relation, stored if it is new; its id follows from what it says."""
+    """The relation, stored if it is new; its id follows from its content."""
     key = chr(31).join((source, target, type, agent or ""))
     id = f"rel_{sha256(key.encode()).hexdigest()[:20]}"
     known = tx.get(RELATIONS, ctx.tenant, id)

@@ -19,7 +19,7 @@ from holdfast.store.port import Tx, where
 from holdfast.store.tables import NOTES, STATEMENTS, reflected_from_key, reflected_key
 
 COMPARED = 800  # of a project's newest statements
-SURE = 0.5  # what is worth less may be no wish at all; a slot is told before everything else
+SURE = 0.5  # what is worth less may be no wish at all; a slot is shown before everything else
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,7 +33,7 @@ def reflect_session(
 ) -> ReflectionResult:
     """Write what a session taught into its project's slots: wishes, unfinished work, habits; never the same twice.
 
-    `holding` gives the statements of a project that hold. Lines of those that hold no more leave the slots. Only a
+    `holding` gives the statements of a project that hold. Lines of those that hold no more are removed. Only a
     session without a project writes into the slots that all projects share.
 
     Raises:
@@ -60,7 +60,7 @@ def reflect_session(
 def _said(
     ctx: CallContext, project: str, session_id: str, held: Sequence[Statement]
 ) -> tuple[list[Statement] | None, list[str]]:
-    """What of the session holds, None if nothing was drawn from it; and what the project said that holds no more."""
+    """What of the session holds, None if nothing was drawn from it; and the project's statements that hold no more."""
     every = ctx.store.read().find(
         STATEMENTS, ctx.tenant, *ctx.sees(), *where(project=project), order="-at", limit=COMPARED
     )

@@ -22,7 +22,7 @@ DEFAULT_SIZE = 2_000
 
 @dataclass(frozen=True, slots=True)
 class StandardSlot:
-    """A slot every memory has from the start; it is stored once somebody writes to it."""
+    """A slot every memory has from the start; it is stored at its first write."""
 
     label: str
     description: str

@@ -1,21 +1,21 @@
 """Who may see a memory: one predicate, and the same predicate as keys that a store can look up.
 
-Nobody sees anything unless a rule here says so:
+A memory is hidden unless a rule here shows it:
 
 | memory | who sees it |
 |---|---|
 | global | a caller who names no chat |
-| global, saved for chats, or about no project and by no session | everybody in every chat too |
+| global, saved for chats, or about no project and by no session | all callers in all chats too |
 | personal, made in a private chat | its owners, in private chats only; in all chats if the owner opted in |
 | personal, made elsewhere | its owners, in all chats of the platform |
-| group | whoever speaks in the group where it was made |
-| conversation | whoever speaks in the chat where it was made |
-| deprecated, or of an unknown scope or place | nobody |
+| group | all callers in the group where it was made |
+| conversation | all callers in the chat where it was made |
+| deprecated, or of an unknown scope or place | no caller |
 
-Owners of a personal memory are its one owner and, with visibility `group`, those listed beside him. Platforms never
-mix. An admin sees all, and only if the request says so, which is audited elsewhere.
+Owners of a personal memory are its one owner and, with visibility `group`, the listed co-owners. Platforms never
+mix. An admin sees all, and only on explicit request, which is audited elsewhere.
 
-A memory carries `audience_keys`, a viewer holds `viewer_keys`: he may see it exactly if they have one in common.
+A memory carries `audience_keys`, a viewer holds `viewer_keys`: it may see the memory exactly if they share a key.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ from holdfast.protocol.terms import SCOPES, VISIBILITIES, MemoryScope, MemoryVis
 
 MOST_OWNERS = 100
 
-AUDIENCE = "audience"  # the derived column that `conditions` speaks of
+AUDIENCE = "audience"  # the derived column that `conditions` uses
 ADMIN = "admin"
 
 
@@ -49,7 +49,7 @@ class MemoryFacts:
 
     @property
     def is_shown_in_chats(self) -> bool:
-        """Whether a global memory is for everybody in chats: what a coding agent keeps is not for strangers."""
+        """Whether all chats see a global memory: what a coding agent keeps is not for strangers."""
         return self.origin.is_valid or self.share_into_groups or not self.of_work
 
     @property
@@ -60,7 +60,7 @@ class MemoryFacts:
 
     @property
     def is_shown_in_private_only(self) -> bool:
-        """Whether nobody gets to read it in a chat that others read along."""
+        """Whether it is hidden in chats with other readers."""
         return (
             self.origin.is_private
             and self.scope != MemoryScope.GLOBAL
@@ -75,11 +75,11 @@ class MemoryFacts:
 
 @dataclass(frozen=True, slots=True)
 class Viewer:
-    """Who asks, and in which chat: from structured fields of the request, never from a message's text."""
+    """The caller and the chat: from structured fields of the request, never from a message's text."""
 
     umo: str = ""
     sender_id: str = ""
-    admin: bool = False  # asked for by this request, and allowed by its credential
+    admin: bool = False  # requested by this call, and allowed by its credential
 
     @property
     def origin(self) -> UMOInfo:
@@ -87,7 +87,7 @@ class Viewer:
 
 
 def may_see(memory: MemoryFacts, viewer: Viewer) -> bool:
-    """Whether the viewer may see the memory, where he is now."""
+    """Whether the viewer may see the memory in the current chat."""
     if viewer.admin:
         return True
     here = viewer.origin
@@ -106,12 +106,12 @@ def may_see(memory: MemoryFacts, viewer: Viewer) -> bool:
 
 
 def audience_keys(memory: MemoryFacts) -> tuple[str, ...]:
-    """The keys of everybody who may see the memory."""
+    """The keys of all viewers who may see the memory."""
     return (*stored_keys(memory), ADMIN)
 
 
 def stored_keys(memory: MemoryFacts) -> tuple[str, ...]:
-    """Those of them that are stored beside it: an admin's need not be, as `conditions` lets him see all."""
+    """Those of them that are stored beside it: an admin's need not be, as `conditions` shows an admin all."""
     if memory.deprecated:
         return ()
     if memory.scope == MemoryScope.GLOBAL:
@@ -128,7 +128,7 @@ def stored_keys(memory: MemoryFacts) -> tuple[str, ...]:
 
 
 def viewer_keys(viewer: Viewer) -> tuple[str, ...]:
-    """The keys that the viewer holds, where he is now; none at all if he names a chat that there cannot be."""
+    """The keys that the viewer holds in the current chat; none if the chat is invalid."""
     return (*_held(viewer), ADMIN) if viewer.admin else _held(viewer)
 
 
@@ -147,11 +147,11 @@ def _held(viewer: Viewer) -> tuple[str, ...]:
 
 
 def conditions(viewer: Viewer) -> tuple[tuple[str, str], ...] | None:
-    """Column and value of each alternative that lets the viewer see a record; None if he sees all of them."""
+    """Column and value of each alternative that lets the viewer see a record; None if all are visible."""
     return None if viewer.admin else tuple((AUDIENCE, key) for key in viewer_keys(viewer))
 
 
-# The first part says of what kind a key is, and every part is encoded: no name reaches into another's place.
+# The first part is the kind of the key, and every part is encoded: no name can forge another part.
 
 
 def _in_chat(chat: UMOInfo) -> str:
@@ -167,10 +167,10 @@ def _in_private(platform_id: str, sender_id: str) -> str:
 
 
 def check_writable(memory: MemoryFacts) -> MemoryFacts:
-    """The facts, if a new memory may have them. Nothing is guessed and nothing cut: what is unclear is refused.
+    """The facts, if a new memory may have them. Nothing is guessed or cut: what is unclear is refused.
 
     Raises:
-        InvalidRequest: scope, visibility, chat and owners do not fit together; the message says which.
+        InvalidRequest: scope, visibility, chat and owners do not fit together; the message names them.
         LimitReached: more owners than one memory may have.
     """
     _check_words(memory)

@@ -1,4 +1,4 @@
-"""Addresses of memories: domain://path. Says nothing about what lies there or who may look."""
+"""Addresses of memories: domain://path. Knows neither what lies there nor who may see it."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ class MemoryURI:
         """A new address of eight random digits; a taken one makes it longer.
 
         Eight digits are 32 bits, so that among 77,000 addresses of a domain two are likely to be equal:
-        whoever stores them should say which are taken.
+        a caller that stores them should pass `taken`.
 
         Raises:
             Conflict: no free address was found, which chance alone does not explain.
@@ -61,10 +61,10 @@ class MemoryURI:
 def check_address(text: str) -> MemoryURI:
     """The address, if a new memory may have it: one visible line without spaces at its ends.
 
-    Reading is not so strict: whatever an older system stored must stay reachable.
+    Reading is less strict: whatever an older system stored must stay reachable.
 
     Raises:
-        InvalidRequest: it is none; the message says why, never the address.
+        InvalidRequest: it is none; the message has the reason, never the address.
     """
     check_text(text)
     if len(text) > ADDRESS_CHARS:

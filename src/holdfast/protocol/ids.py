@@ -17,7 +17,7 @@ _ESCAPE = re.compile("%(?:25|5F)")
 
 
 def build_user_id(platform_id: str, sender_id: str) -> str:
-    """The id of somebody on a platform; different for every two."""
+    """The id of a user on a platform, unique across platforms."""
     return f"{platform_id}{_BORDER}{_escaped(sender_id)}"
 
 
@@ -41,8 +41,8 @@ def session_id_of(origin: UMOInfo) -> str:
 def read_user_id(user_id: str, platform_id: str = "", *, old: bool | None = None) -> tuple[str, str] | None:
     """Platform and name of an id; None if it is not of that platform.
 
-    Without the platform the last underscore is the border, which an id of the old form may not have meant. Whoever
-    knows of which form it is should say so: an old name that holds %5F or %25 looks like one of today.
+    Without the platform the last underscore is the border, which an id of the old form may not have meant. A caller
+    that knows the form should pass `old`: an old name that holds %5F or %25 looks like a current one.
     """
     if platform_id:
         if not user_id.startswith(platform_id + _BORDER):

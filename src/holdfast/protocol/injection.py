@@ -1,7 +1,7 @@
 """Memories as a block of reference for a language model, which no stored text can leave or forge.
 
     <user_context_reference>
-    two lines that say what this is
+    two lines that explain the block
                                             each header and each entry has an empty line before it
     [Personal memory about the current user]
 
@@ -37,7 +37,7 @@ SOURCE_CHARS = 200
 OWNERS_CHARS = 200
 # Whole entries of this size come before parts of more entries: extraction keeps memories below 500 characters.
 WHOLE_CHARS = 500
-LEAST_CHARS = 20  # of a memory; what is left of it in less room says nothing
+LEAST_CHARS = 20  # of a memory; a shorter rest of it is of no use
 # Of a longer memory where not all entries fit: a sentence, so that one more short entry is not worth all of its sense.
 SENTENCE_CHARS = 120
 
@@ -111,8 +111,8 @@ def format_memory_for_injection(
     """The block of those memories, by scope; empty if none can be shown.
 
     Args:
-        memories: each with `content` or `text`, and `metadata`. What cannot be read, says nothing or is deprecated
-            is passed over.
+        memories: each with `content` or `text`, and `metadata`. What cannot be read, is empty or is deprecated
+            is skipped.
         max_length: characters between the wrapper's opening lines and its last two, line breaks counted.
         max_tokens: tokens of the whole block, wrapper and all.
         locale: the language of everything that is not a memory.
@@ -311,7 +311,7 @@ def _cost(piece: str) -> int:
 
 
 def _shares(needs: Sequence[int], room: int) -> list[int]:
-    """What each gets of the room: no more than it needs, and no less than anybody who gets less than he needs."""
+    """Each one's share of the room: no more than it needs, and no less than any that gets less than it needs."""
     level = _level(needs, room)
     return [min(need, level) for need in needs]
 

@@ -1,11 +1,11 @@
-"""How memories age: strength, expiry, folding into summaries, deprecation and purge. Pure: the moment is handed in.
+"""How memories age: strength, expiry, summaries, deprecation and purge. Pure: the caller passes the time.
 
     active ──deprecate──▶ deprecated ──purge, after the grace──▶ gone
        ▲                      │
-       └───────restore────────┘       folded memories stay behind their summary and can be restored as well
+       └───────restore────────┘       summarised memories stay behind their summary and can be restored as well
 
-Age counts from the last use, not from creation. Permanent and global memories never expire. A plan says what a run
-would do; carrying it out and planning again at the same moment gives an empty plan.
+Age counts from the last use, not from creation. Permanent and global memories never expire. A plan lists what a run
+would do; executing it and planning again at the same moment gives an empty plan.
 """
 
 from __future__ import annotations
@@ -43,7 +43,7 @@ class MemoryLifetime:
     importance: int = USUAL_IMPORTANCE
     memory_type: str = MemoryType.NORMAL
     scope: str = MemoryScope.PERSONAL
-    audience: tuple[str, ...] = ()  # who may see it: only memories of one audience are folded together
+    audience: tuple[str, ...] = ()  # who may see it: only memories of one audience are summarised together
     state: State = "active"
     deprecated_at: int | None = None
     folded_into: str | None = None
@@ -65,7 +65,7 @@ class LifecycleRules:
     half_life_ms: int = 14 * DAY_MS
     expire_ms: int = 30 * DAY_MS  # unused for so long, at importance 3
     summarise_ms: int = 14 * DAY_MS
-    summarise_recalls: int = 1  # recalled more often than this, a memory is in use and not folded
+    summarise_recalls: int = 1  # recalled more often than this, a memory is in use and not summarised
     summarise_least: int = 3
     summarise_most: int = 30
     grace_ms: int = 7 * DAY_MS
@@ -110,7 +110,7 @@ def recalled(life: MemoryLifetime, now: int) -> MemoryLifetime:
 
 
 def deprecated(life: MemoryLifetime, now: int) -> MemoryLifetime:
-    """Not shown any more; the grace begins. Doing it twice does not begin it anew."""
+    """Not shown any more; the grace period begins. A second call does not restart it."""
     return life if life.state == "deprecated" else replace(life, state="deprecated", deprecated_at=now)
 
 
@@ -128,7 +128,7 @@ def summarised(life: MemoryLifetime, summary: str) -> MemoryLifetime:
 
 
 def restored(life: MemoryLifetime, rules: LifecycleRules, now: int) -> MemoryLifetime:
-    """Active again, and counted as used now: otherwise the next run would take it away once more.
+    """Active again, and counted as used now: otherwise the next run would deprecate it again.
 
     Raises:
         Conflict: its grace is over.
@@ -142,7 +142,7 @@ def restored(life: MemoryLifetime, rules: LifecycleRules, now: int) -> MemoryLif
 
 
 def is_purgeable(life: MemoryLifetime, rules: LifecycleRules, now: int) -> bool:
-    """Whether its grace is over. A deprecation in the future, by a clock that leapt, has not begun yet."""
+    """Whether its grace is over. A deprecation in the future, by a clock that jumped, has not begun yet."""
     end = purged_at(life, rules)
     return life.state == "deprecated" and end is not None and end <= now
 
@@ -175,8 +175,8 @@ class LifecyclePlan:
 def plan(lives: Iterable[MemoryLifetime], rules: LifecycleRules, now: int, *, summarise: bool = True) -> LifecyclePlan:
     """What is due now, oldest first, no more than a run may do.
 
-    What can be folded is folded before it expires, so that its gist outlives it. Without somebody who can write
-    summaries, `fold` is False and old memories only expire.
+    What can be summarised is summarised before it expires, so that its gist outlives it. Without a model to write
+    summaries, `summarise` is False and old memories only expire.
     """
     known = sorted(lives, key=lambda life: (life.last_used_at, life.id))
     summary_groups = list(_summary_groups(known, rules, now)) if summarise else []
@@ -248,7 +248,7 @@ LinkKind = Literal["related", "supports", "context", "supersedes", "contradicts"
 
 @dataclass(frozen=True, slots=True)
 class MemoryLink:
-    """The source says something of the target: it supersedes it, contradicts it, or merely goes with it."""
+    """A link from source to target: it supersedes it, contradicts it, or is merely related."""
 
     source: str
     target: str
@@ -267,7 +267,7 @@ def settle(lives: Iterable[MemoryLifetime], links: Iterable[MemoryLink]) -> Curr
     """Which of the memories may be shown as current, in their order.
 
     What is superseded by a memory of the list gives way to it, also over several steps; where links run in a circle,
-    the newest stays. Of two that contradict each other the newer stays; what itself gave way pushes nobody aside.
+    the newest stays. Of two that contradict each other the newer stays; a memory that gave way displaces no other.
     """
     known = {life.id: life for life in lives}
     newest_first = sorted(known, key=lambda id: (-known[id].created_at, id))

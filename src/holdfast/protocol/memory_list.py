@@ -79,7 +79,7 @@ def format_memory_for_user(
         page: which page this is; the first is 1.
         total: how many there are on all pages; at least those that are given.
         page_size: how many a full page has.
-        all_mode: whether the command lists the memories of everybody.
+        all_mode: whether the command lists the memories of all users.
         cmd_prefix: what stands before a command.
         locale: zh or en.
 
@@ -123,6 +123,6 @@ def _item(number: int, memory: object, words: _LocaleTexts) -> Iterator[str]:
 
 
 def _line(text: str, limit: int) -> str:
-    """One visible line: a list item that somebody stored does not begin a line here."""
+    """One visible line: a stored list item does not begin a line here."""
     line = " ".join(visible(text).split("\n"))
     return line if len(line) <= limit else line[:limit] + "..."

@@ -25,7 +25,7 @@ from holdfast.protocol.terms import (
     whole,
 )
 
-LISTED = 8  # entities and topics: what more of them says is noise to a search
+LISTED = 8  # entities and topics: more of them are noise to a search
 LISTED_CHARS = 80
 MOST_JSON_CHARS = 1_000_000
 
@@ -78,7 +78,7 @@ class MemoryMetadata:
         """The fields that the data has, each as its own type; never raises.
 
         Data may be the text of a JSON object. What is unknown is dropped, what is missing or of a wrong type takes
-        its default. A time that nobody recorded stays empty: "now" would make an old memory new at every reading.
+        its default. A time that was not recorded stays empty: "now" would make an old memory new at every reading.
         """
         given = _mapping(data)
         values = {name: read(given[name]) for name, read in _READERS.items() if name in given}
@@ -119,7 +119,7 @@ def _text(value: object) -> str:
         return value
     if isinstance(value, bool) or not isinstance(value, int | float):
         return ""
-    # A whole number beyond 64 bits is nobody's id, and of some thousand digits Python does not write it out.
+    # An integer beyond 64 bits is no valid id, and Python refuses to print one of some thousand digits.
     return str(value) if isinstance(value, float) or whole(value) is not None else ""
 
 

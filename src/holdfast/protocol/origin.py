@@ -27,7 +27,7 @@ class UMOInfo:
     platform_id: str
     session_type: str  # private, group, other; or what was given, if it is none of these
     session_id: str
-    message_type: str = field(default="", compare=False, repr=False)  # the kind of chat in the platform's word
+    message_type: str = field(default="", compare=False, repr=False)  # the platform's own word for the kind of chat
 
     @classmethod
     def parse(cls, umo: object) -> UMOInfo:
@@ -36,7 +36,7 @@ class UMOInfo:
 
     @property
     def is_valid(self) -> bool:
-        """Whether it names one chat of a known kind; whatever does not is shown nothing."""
+        """Whether it names one chat of a known kind; any other sees nothing."""
         return bool(
             self.platform_id
             and self.session_id
@@ -62,7 +62,7 @@ class UMOInfo:
         return self.to_umo()
 
 
-# The same few chats are asked for with every memory that is looked at.
+# The same few chats are parsed for every memory that is read.
 
 
 @lru_cache(maxsize=4_096)
@@ -96,7 +96,7 @@ def check_origin(text: str) -> UMOInfo:
 
 @lru_cache(maxsize=4_096)
 def _is_name(text: str) -> bool:
-    """Can be stored and compared as it stands; blanks alone name nobody."""
+    """Can be stored and compared as it stands; blanks alone are no name."""
     return len(text) <= ORIGIN_CHARS and bool(text.strip()) and not any(_is_unstorable(char) for char in text)
 
 
@@ -105,5 +105,5 @@ def _is_unstorable(char: str) -> bool:
 
 
 def is_sender(sender_id: object) -> bool:
-    """Whether it can be the id of somebody on a platform."""
+    """Whether it can be a user's id on a platform."""
     return isinstance(sender_id, str) and _is_name(sender_id)

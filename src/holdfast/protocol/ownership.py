@@ -1,4 +1,4 @@
-"""Whose a memory is: decided by structured fields of the request alone.
+"""The owner of a memory: decided by structured fields of the request alone.
 
 Text of messages, nicknames and free metadata decide nothing. What an older system stored is read here too.
 """
@@ -44,7 +44,7 @@ _RESERVED = frozenset(map(_plain, (*OWNERSHIP_FIELDS, *_OTHER_NAMES)))
 
 
 def decides_ownership(name: str) -> bool:
-    """Whether a field of that name, in whatever spelling, says whose a memory is or who sees it."""
+    """Whether a field of that name, in whatever spelling, names a memory's owner or audience."""
     return _plain(name) in _RESERVED
 
 
@@ -64,9 +64,9 @@ def owned(
     share_into_groups: bool = False,
     trusted: Collection[str] | None = None,
 ) -> MemoryFacts:
-    """Whose a new memory is, from who speaks and where.
+    """The owner of a new memory, from its sender and chat.
 
-    Without a chat it is the agent's own: global. In a chat it is personal unless the request says otherwise. The
+    Without a chat it is the agent's own: global. In a chat it is personal unless the request names a scope. The
     sender owns it; further owners must be among the trusted sender ids, if these are known.
 
     Raises:
@@ -82,18 +82,18 @@ def owned(
     origin = check_origin(umo) if umo else UMOInfo("", "", "")
     if trusted is not None and not set(listed) <= {*trusted, sender_id}:
         raise InvalidRequest("owners: one is not a known sender of this chat")
-    # Somebody may keep a memory for another: then the first who is listed owns it.
+    # A caller may keep a memory for another person: then the first in the list owns it.
     owner = sender_id or (listed[0] if listed else "")
     others = tuple(one for one in listed if one != owner)
     wanted = scope or (MemoryScope.PERSONAL if umo else MemoryScope.GLOBAL)
     shown_to = visibility or default_visibility(wanted, owners=1 + len(others))
-    # Whoever names the scope global means everybody, also in chats.
+    # An explicit scope `global` includes all chats.
     shared = share_into_groups or (scope == MemoryScope.GLOBAL and not umo)
     return check_writable(MemoryFacts(wanted, shown_to, origin, owner, others, shared))
 
 
 def ownership_metadata(memory: MemoryFacts) -> dict[str, Any]:
-    """The twelve fields that say whose the memory is, as the protocol names them."""
+    """The twelve fields of ownership, as the protocol names them."""
     origin, platform = memory.origin, memory.origin.platform_id
     user = build_user_id(platform, memory.owner) if platform and memory.owner else ""
     others = [build_user_id(platform, one) for one in memory.co_owners] if platform else []
@@ -114,12 +114,12 @@ def ownership_metadata(memory: MemoryFacts) -> dict[str, Any]:
 
 
 def facts_of(metadata: MemoryMetadata, *, share_into_groups: bool = False) -> MemoryFacts:
-    """Whose a stored memory is, from its own fields; what they do not say for certain is nobody's.
+    """Whose a stored memory is, from its own fields; a doubtful field gives no owner.
 
-    Ids of the old form are read with the record's platform, so that an underscore in a name misleads nobody.
+    Ids of the old form are read with the record's platform, so that an underscore in a name is not mistaken.
     """
     origin = _origin(metadata)
-    # The id of the chat tells the forms apart: today's has no underscore, the old one always had.
+    # The id of the chat shows the form: today's has no underscore, the old one always had.
     old = not origin.is_valid or metadata.owner_session_id != session_id_of(origin)
     owner = _sender(metadata.owner_user_id, origin.platform_id, metadata.sender_id, old)
     co_owners = [_sender(one, origin.platform_id, metadata.sender_id, old) for one in metadata.owner_user_ids]
@@ -137,8 +137,8 @@ def facts_of(metadata: MemoryMetadata, *, share_into_groups: bool = False) -> Me
 def _origin(metadata: MemoryMetadata) -> UMOInfo:
     """Where it was made. Single fields help only where the origin is missing altogether.
 
-    An older record always has a session type, which says "private" also where nobody knew: so only a group is
-    believed, and everything else has no place.
+    An older record always has a session type, which is "private" also where it was unknown: so only a group is
+    trusted, and everything else has no place.
     """
     if metadata.umo:
         return UMOInfo.parse(metadata.umo)

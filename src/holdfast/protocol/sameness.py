@@ -1,4 +1,4 @@
-"""Whether two requests keep the same thing: one hash over all that was said."""
+"""Whether two requests keep the same thing: one hash over all fields."""
 
 from __future__ import annotations
 
@@ -26,5 +26,5 @@ def with_hash(memory: Memory) -> Memory:
 
 
 def said_hash(**parts: list[Any]) -> str:
-    """The hash over the parts of what was said, in the order in which they are given."""
+    """The hash over the parts, in the given order."""
     return sha256(orjson.dumps(list(parts.values()))).hexdigest()[:32]

@@ -6,8 +6,8 @@ from __future__ import annotations
 class MemoryType:
     """How long a memory is meant to last."""
 
-    NORMAL = "normal"  # decays, may be folded into a summary, expires
-    PERMANENT = "permanent"  # stays until somebody removes it
+    NORMAL = "normal"  # decays, may be summarised, expires
+    PERMANENT = "permanent"  # stays until it is removed
 
 
 class MemoryDomain:
@@ -21,7 +21,7 @@ class MemoryDomain:
 
 
 class MemoryScope:
-    """Whom a memory concerns."""
+    """Who may see a memory."""
 
     GLOBAL = "global"
     PERSONAL = "personal"
@@ -93,7 +93,7 @@ def normalize_importance(value: object) -> int:
 
 
 def default_visibility(scope: str, *, owners: int = 1) -> str:
-    """What a memory gets if nobody said: private where it concerns one person."""
+    """A memory's default visibility: private where it concerns one person."""
     shared = scope in (MemoryScope.GLOBAL, MemoryScope.GROUP) or (scope == MemoryScope.PERSONAL and owners > 1)
     return MemoryVisibility.GROUP if shared else MemoryVisibility.PRIVATE
 
@@ -106,7 +106,7 @@ def domain_label(domain: str) -> str:
 def whole(value: object) -> int | None:
     """A whole number that was given as a number or as text; None for anything else, also for what fits no store."""
     if isinstance(value, str):
-        # Longer text is no number anybody means, and int() of very long ones takes quadratic time.
+        # Longer text is no plausible number, and int() of very long ones takes quadratic time.
         value = _number(value.strip()) if len(value) <= 40 else None
     if isinstance(value, bool) or not isinstance(value, int | float):
         return None

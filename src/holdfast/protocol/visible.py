@@ -1,6 +1,6 @@
-"""Text as everybody sees it, and written so that it cannot leave the place it is put in.
+"""Text as a reader sees it, escaped so that it cannot leave the place it is put in.
 
-Stored text may hold anything. `visible` takes away what nobody sees; `escaped` writes the signs of tags as
+Stored text may hold anything. `visible` removes invisible characters; `escaped` writes the signs of tags as
 entities, `field` those of lists and brackets too. Both can be read back exactly.
 """
 
@@ -20,7 +20,7 @@ _SPACE = re.compile(r"\s+")
 # What a model may take for the bracket of a tag: compatibility forms, and what is drawn like one.
 LIKE_OPENING = "\uff1c\ufe64\u2039\u3008\u2329\u27e8\u276c\u276e\u2770\u1438\u02c2\u29fc"
 LIKE_CLOSING = "\uff1e\ufe65\u203a\u3009\u232a\u27e9\u276d\u276f\u2771\u1433\u02c3\u29fd"
-_COMPOSED = "\u226e\u226f"  # "not less" and "not greater": a bracket and a stroke to whoever decomposes text
+_COMPOSED = "\u226e\u226f"  # "not less" and "not greater": a bracket and a stroke once text is decomposed
 
 _TAG_SIGNS = str.maketrans(
     {

@@ -1,4 +1,4 @@
-"""Candidates for a question: the best by words, the best by meaning, and who stands beside them in their session."""
+"""Candidates for a question: the best by words, the best by meaning, and their neighbours in the session."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from holdfast.store.tables import MEMORIES
 
 DEPTH = 100  # from each of the two lists
 REACH = 3
-NARROW = 20_000  # up to so many rows the vectors of a filter's own are looked at, above it the filter comes after
+NARROW = 20_000  # up to so many matching rows, only their vectors are searched; above it the filter comes after
 
 
 @dataclass(frozen=True, slots=True)
@@ -29,7 +29,7 @@ class QueryEmbedding:
 
 @dataclass(frozen=True, slots=True)
 class PendingEmbedding:
-    """The question's meaning in the making, and whose it will be; `future` gives None if it cannot be had."""
+    """The question's embedding in progress, and its model; `future` gives None if it fails."""
 
     model: str
     dims: int
@@ -38,7 +38,7 @@ class PendingEmbedding:
 
 @dataclass(frozen=True, slots=True)
 class Prefetch:
-    """What was read of the rows found by words while the question's meaning was in the making."""
+    """What was read of the rows found by words while the question was being embedded."""
 
     counted: Mapping[int, WordCount]
     vectors: StoredVectors
@@ -55,7 +55,7 @@ class CandidatePool:
 
 @dataclass(frozen=True, slots=True)
 class WordMatches:
-    """What of one table holds the question's words, within the conditions."""
+    """The rows of one table that hold the question's words, within the conditions."""
 
     table: Table[Any]
     conditions: Sequence[Condition]
@@ -79,7 +79,7 @@ def match_words(
     """The best of one table by words, within the conditions; at least `most` if there are as many. With `newest` the
     newest too, whatever their words.
 
-    All of it that needs no meaning: the question's vector is still in the making meanwhile.
+    All work that needs no vector: meanwhile the question is being embedded.
     """
     words = reader.words(table, tenant, query, conditions, max(DEPTH, most))
     found = [hit.seq for hit in words.hits]
@@ -92,9 +92,9 @@ def match_words(
 def collect_candidates(
     reader: Reader, tenant: str, looked: WordMatches, soon: PendingEmbedding | None, most: int
 ) -> CandidatePool:
-    """What may answer, of one table: the best by words and by meaning, and who stands beside them.
+    """What may answer, of one table: the best by words and by meaning, and their neighbours.
 
-    Nobody waits for the question's meaning where there is nothing to find.
+    Where there is nothing to find, it does not wait for the question's embedding.
     """
     table, conditions, words, rows = looked.table, looked.conditions, looked.words, dict(looked.rows)
     if not words.inside:
@@ -117,10 +117,10 @@ def _nearest(
     limit: int,
     words: WordHits,
 ) -> dict[int, float]:
-    """The nearest in meaning that meet the conditions, best first, and how near they are.
+    """The nearest vectors that meet the conditions, best first, and how near they are.
 
     Where many records meet them, the nearest of all are tried first; if too few of those do, only those that meet
-    them are looked at, however many: a filter must not cost an answer.
+    them are compared, however many: a filter must not cost an answer.
     """
     if words.inside > NARROW:
         hits = reader.nearest(tenant, meaning.model, meaning.vector, limit, among=words.among)
@@ -155,7 +155,7 @@ def _rows(
 
 MEMORY_COLUMNS = ("seq", "session_ids", "created_at", "importance", "content", "disclosure")
 OBSERVATION_COLUMNS = ("seq", "session_id", "at", "importance", "title", "narrative", "type")
-# What a tool did, as against what was said of it.
+# What a tool did, as opposed to what was said about it.
 DEEDS = frozenset("command_run file_edit file_write file_read search web_fetch error notification subagent".split())
 
 
@@ -175,7 +175,7 @@ def _neighbours(
     rows: dict[int, RankingRow],
     conditions: Sequence[Condition],
 ) -> dict[int, RankingRow]:
-    """Who stands beside these in their sessions and is not among them."""
+    """Neighbours of these rows in their sessions, without the rows themselves."""
     around: dict[str, list[int]] = {}
     for seq, row in rows.items():
         if row.session:
@@ -189,7 +189,7 @@ def _neighbours(
 
 
 def _prefetch(reader: Reader, tenant: str, looked: WordMatches, soon: PendingEmbedding) -> Prefetch:
-    """Rather than wait. Where there is nothing to wait for, reading all rows at once later is cheaper."""
+    """Read rows while the embedding runs. Without one to wait for, reading all rows at once later is cheaper."""
     seqs = list(looked.rows)
     return Prefetch(looked.words.among.counted(seqs), reader.vectors(tenant, soon.model, soon.dims, seqs))
 

@@ -1,4 +1,4 @@
-"""Results that say the same are shown once; on request no session takes all the places."""
+"""Results with the same content are shown once; on request no session takes all the places."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ def deduplicate(
 ) -> list[RankedCandidate]:
     """The results without those that are nearly identical to a better one; no more than `limit`.
 
-    A text that differs in a number, a name or a negation says something else, however much it shares.
+    A text that differs in a number, a name or a negation means something else, however much it shares.
     """
     kept: list[RankedCandidate] = []
     seen: list[_TextWords] = []

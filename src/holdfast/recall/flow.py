@@ -30,7 +30,7 @@ _embedding = ThreadPoolExecutor(4, "question")
 
 CLEAR_LIKENESS = 0.4
 LEAST_LIKENESS = 0.05  # texts that have nothing in common mostly lie below it
-NAMED_DAYS = 2  # of a question that are looked into on their own
+NAMED_DAYS = 2  # of a question that are searched on their own
 EMBEDDED_CHARS = 4_000  # of a question: a sentence model reads no more
 
 
@@ -64,7 +64,7 @@ def _current(ctx: CallContext, reader: Reader, hits: list[Hit], question: Questi
 
 
 def _pools(ctx: CallContext, reader: Reader, question: Question) -> tuple[list[CandidatePool], list[CandidatePool]]:
-    """What may answer, and what may of the days that the question names."""
+    """Candidates of all time, and those of the days that the question names."""
     query = tokenizer.query(question.query)
     soon = _embed_in_background(ctx, question.query)
     if not query and (soon is None or soon.future.result() is None):
@@ -105,7 +105,7 @@ def _within(question: Question, first: int, end: int) -> Question:
 
 
 def _embed_in_background(ctx: CallContext, text: str) -> PendingEmbedding | None:
-    """The question as a vector, made by another thread while this one looks for its words."""
+    """The question as a vector, made by another thread while this one searches for its words."""
     model = ctx.embedder
     if model is None or not text.strip():
         return None
@@ -114,7 +114,7 @@ def _embed_in_background(ctx: CallContext, text: str) -> PendingEmbedding | None
 
 
 def _read(ctx: CallContext, text: str) -> float:
-    """How much of the question the embedder can read; without one it is of no importance."""
+    """How much of the question the embedder can read; without one it does not matter."""
     return ctx.embedder.reads(text[:EMBEDDED_CHARS]) if ctx.embedder else 1.0
 
 
@@ -129,14 +129,14 @@ def _meaning(embedder: Embedder, text: CleanText) -> QueryEmbedding | None:
 def _ranked(
     ctx: CallContext, question: Question, own: Sequence[CandidatePool], pools: Sequence[CandidatePool]
 ) -> list[RankedCandidate]:
-    """All pools in one order, without those that say what a better one says."""
+    """All pools in one order, without those that repeat a better one."""
     candidates = {seq: one for pool in pools for seq, one in pool.candidates.items()}
     if not candidates:
         return []
-    # Where most candidates come from: of a table with few records nothing can be said about what is rare, nor of a day.
+    # Where most candidates come from: a table or a day with few records does not show which words are rare.
     corpus = max(own, key=lambda pool: len(pool.candidates)).corpus
     asked = RankingQuery(question.query, tuple(corpus.frequency), ctx.clock.now_ms(), _read(ctx, question.query))
-    # Twice as many as wanted: some say the same and are dropped.
+    # Twice as many as wanted: duplicates are dropped.
     most = len(candidates) if question.per_session else 4 * question.limit + 20
     best = rank(asked, list(candidates.values()), corpus, most)
     ranked = [one for one in best if _answers(one, candidates[one.seq], asked.read, question.strict)]
@@ -148,7 +148,7 @@ def _ranked(
 
 def _answers(one: RankedCandidate, candidate: Candidate, read: float, strict: bool) -> bool:
     """Whether it shares a word with the question, itself or beside it, or some meaning, or is of a day that it names.
-    The nearest in meaning may be far, and all look near that cannot be read."""
+    The nearest in meaning may be far, and texts that the model cannot read all look near."""
     likeness = read * (candidate.cosine or 0.0)
     if strict:
         return bool(candidate.weights) or likeness >= CLEAR_LIKENESS

@@ -1,4 +1,4 @@
-"""A hit as it is read: the passage that matched, once, with what was asked and what came since."""
+"""A hit as it is read: the passage that matched, once, with the prompt and what came since."""
 
 from __future__ import annotations
 
@@ -12,12 +12,12 @@ from holdfast.store.queries.turns import MESSAGE_HOOK, PROMPT_HOOKS
 from holdfast.store.tables import STATEMENTS
 
 ASKED_CHARS = 110
-LEAST_ASKED = 60  # characters left for the answer if the question is told too
+LEAST_ASKED = 60  # characters left for the answer if the question is shown too
 SAID_WORTH = 0.3
 
 
 def shown(ctx: CallContext, reader: Reader, hit: Hit, query: str, chars: int) -> str:
-    """What a hit says to the question, in at most about so many characters."""
+    """The part of a hit that answers the question, in at most about so many characters."""
     since = _since(hit)
     room = max(LEAST_ASKED, chars - len(since))
     record = hit.record
@@ -40,7 +40,7 @@ def statements_of(ctx: CallContext, reader: Reader, hit: Hit) -> list[Statement]
 
 
 def _asked(hit: Hit, said: list[Statement], query: str) -> str:
-    """The user's words: what he stated, if it bears on the question, else what he asked, in short."""
+    """The user's words: the statement, if it bears on the question, else the prompt, in short."""
     prompt = next((row for row in hit.turn if row.hook in PROMPT_HOOKS), None)
     if prompt is None:
         return ""

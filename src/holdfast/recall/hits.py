@@ -1,4 +1,4 @@
-"""What is asked of a memory, and what it answers: values that all steps of a search share."""
+"""Queries and their results: values that all steps of a search share."""
 
 from __future__ import annotations
 
@@ -10,12 +10,12 @@ from holdfast.recall.rank import ScoreParts
 
 @dataclass(frozen=True, slots=True)
 class Question:
-    """What is asked, and within which bounds."""
+    """The query and its filters."""
 
     query: str
     limit: int = 10
     project: str | None = None
-    here: str | None = None  # the project of the caller's folder: answers first, and alone if it answers
+    here: str | None = None  # the project of the caller's folder: searched first, and alone if it answers
     agent: str | None = None
     session_id: str | None = None
     type: str | None = None
@@ -32,12 +32,12 @@ class Question:
 
 @dataclass(frozen=True, slots=True)
 class Replacement:
-    """The statement or memory that came in the place of an older one, and when it was said."""
+    """The statement or memory that replaced an older one, and when it was said."""
 
     id: str  # of the record it was said in
     text: str
     at: int
-    sure: bool  # it replaced the older one; else it probably speaks of the same
+    sure: bool  # it replaced the older one; else it is probably about the same
     of: str  # the id of the older statement or memory
 
 

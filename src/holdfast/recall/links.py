@@ -1,6 +1,6 @@
-"""Links between records, as far as the caller may see what stands at their ends.
+"""Links between records, as far as the caller may see both ends.
 
-A relation names a version of a memory; what it says holds for the memory, whatever version it has now.
+A relation names a version of a memory; it holds for the memory, whatever version it has now.
 """
 
 from __future__ import annotations
@@ -67,7 +67,7 @@ def current(
 ) -> list[Memory]:
     """The memories without those that another one supersedes or, being newer, contradicts.
 
-    The other need not be among them: what is no longer so is not told because the question fits it better. It must be
+    The other need not be among them: what is no longer so is not shown because the question fits it better. It must be
     one that the caller may see. With `among`, only these themselves count, as for a question about the past.
     """
     own = versions_of(reader, memories)

@@ -1,6 +1,6 @@
 """What stands beside a record in its session, and how much of it counts for the record.
 
-A short turn ("Yes, last Friday!") means little without the turns around it; a long message speaks for itself. So
+A short turn ("Yes, last Friday!") means little without the turns around it; a long message needs none. So
 nearness is counted in words, not in turns: what borrows a lot is short and has short neighbours.
 """
 

@@ -26,7 +26,7 @@ K1, B = 1.0, 0.6
 
 # Share of the words in the mix of words and meaning: less where the best by meaning clearly leads the twentieth, more
 # where twenty are alike. What the words themselves show (how much of the question the best match holds, how far both
-# orders agree) does not tell: what speaks against words in conversations does not in code (docs/benchmarks/quality.md).
+# orders agree) does not help: what counts against words in conversations does not in code (docs/benchmarks/quality.md).
 WORDS = 0.5
 WORDS_LEAST, WORDS_MOST = 0.35, 0.65
 WORDS_UNREAD = 0.8  # of a question in a script that the model does not know (Japanese R@10 .897 instead of .863)
@@ -55,12 +55,12 @@ LONGEST = 4.0
 
 SPEAKER = 0.1
 DATE = 0.3
-DATE_ALONE = 1.2  # of a question that says nothing else: more than all words that some text shares with it
+DATE_ALONE = 1.2  # of a question that names only days: more than all words that some text shares with it
 EXACT = 0.2
 ASKING = 0.3
 DISCLOSED = 0.25  # of a memory for whose moment the question is: as much as half a perfect match of words
 DEED = 0.35  # docs/benchmarks/agent_day.md: without it tools' output comes before what was concluded from it
-ASKING_LENGTH = 50  # a record this long tells something beside its questions
+ASKING_LENGTH = 50  # a record this long holds more than its questions
 
 # Tie-breakers: together less than what one more matching word of a question brings.
 RECENT = 0.006
@@ -91,7 +91,7 @@ class Candidate(NamedTuple):  # hundreds are made for each question; see `Rankin
 
 @dataclass(frozen=True, slots=True)
 class RankingQuery:
-    """The question: its text, its stemmed terms without stop-words, and when it is asked."""
+    """The question: its text, its stemmed terms without stop-words, and its time."""
 
     text: str
     terms: tuple[str, ...]
@@ -116,7 +116,7 @@ class ScoreParts(NamedTuple):
     speaker: float
     date: float
     exact: float
-    asking: float  # below zero: the record asks rather than tells
+    asking: float  # below zero: the record asks rather than states
     recent: float
     important: float
     recalled: float

@@ -16,7 +16,7 @@ from holdfast.recall.turn_hits import as_turns
 from holdfast.store.port import Reader
 from holdfast.store.tables import MEMORIES, OBSERVATIONS, STATEMENTS
 
-LOOKED_AT = 30  # hits whose statements are looked up
+LOOKED_AT = 30  # hits whose statements are read
 FITS = 0.5  # share of a hit's score from which another one answers the question about as well
 
 
@@ -86,11 +86,11 @@ def _newer(
 
 
 def _matching(said: Sequence[Statement], relations: Mapping[str, Relation], query: str) -> Relation | None:
-    """The relation of a statement that answers the question, if it was replaced. Nothing is as like a question as the
-    same question asked before, and that states nothing."""
+    """The relation of a statement that answers the question, if it was replaced. The best match of a question
+    is the same question asked before, and that states nothing."""
     said = [one for one in said if not one.text.rstrip().endswith("?")]
     best = answering([one.text for one in said], query)
-    if not best and said:  # found by its meaning: what the turn chiefly says is what it was found for
+    if not best and said:  # found by its meaning: the turn's main statement is what it was found for
         best = [max(range(len(said)), key=lambda at: said[at].worth)]
     return next((relations[said[at].id] for at in best if said[at].id in relations), None)
 

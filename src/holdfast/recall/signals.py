@@ -1,4 +1,4 @@
-"""What can be read off a record's text and moment beside its words: who speaks, what it asks, which names it holds."""
+"""Features of a record's text and time beside its words: who speaks, what it asks, which names it holds."""
 
 from __future__ import annotations
 
@@ -15,14 +15,14 @@ from holdfast.store import tokenizer
 
 Floats = NDArray[np.float64]
 
-# People tell of a day on the days after it, rarely before.
+# People write about a day on the days after it, rarely before.
 DAYS_BEFORE, DAYS_AFTER = 1.0, 3.0
 
-# Names of roles are said in questions without meaning the speaker.
+# Questions name roles without meaning the speaker.
 _ROLES = frozenset("user assistant system tool human ai bot agent developer".split())
 _SPEAKER = re.compile(r"\s*[^\W\d_][\w.'-]{0,30}(?: [^\W\d_][\w.'-]{0,30}){0,2}")
 HEAD_CHARS = 100
-# Beside a day they ask for no more than what was then.
+# Beside a day these words only ask what happened then.
 _NOTHING_ELSE = tokenizer.STOP_WORDS | frozenset(
     "happen happened happening happens going went done doing anything everything something things all show tell "
     "list find remember said say talk talked know knew learn learned learnt new news s".split()
@@ -79,7 +79,7 @@ def exact(texts: Sequence[str], wanted: Sequence[str], likely: Sequence[bool]) -
 
 
 def disclosed(disclosures: Sequence[str], terms: Sequence[str]) -> Floats:
-    """Which share of the words that say when to recall a record the question holds."""
+    """The share of a record's recall cue, in words, that the question holds."""
     asked = set(terms)
     return np.array([_share_asked(text, asked) if text else 0.0 for text in disclosures])
 
@@ -90,12 +90,12 @@ def _share_asked(text: str, asked: set[str]) -> float:
 
 
 def asks_for_days_alone(question: str, now_ms: int) -> bool:
-    """Whether a question that names days says nothing else: "what happened last week"."""
+    """Whether a question names days and nothing else: "what happened last week"."""
     return _NOTHING_ELSE.issuperset(_WORD.findall(beside_days(question, now_ms)))
 
 
 def dated(moments: NDArray[np.int64], spans: Sequence[Span]) -> Floats:
-    """How near each moment is to the days asked for: 1 within, less outside."""
+    """How near each moment is to the days of the question: 1 within, less outside."""
     near = np.zeros(len(moments))
     if not spans:
         return near

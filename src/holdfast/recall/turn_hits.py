@@ -1,4 +1,4 @@
-"""A turn is found as one: the prompt leads to what was said to it, and several messages of one turn are one hit."""
+"""A turn is found as one: the prompt leads to its answer, and several messages of one turn are one hit."""
 
 from __future__ import annotations
 
@@ -67,7 +67,7 @@ def by_worth(ctx: CallContext, reader: Reader, hits: Sequence[Hit]) -> list[Hit]
 
 
 def _weight(hit: Hit, worth: float) -> float:
-    """Its score and worth. Nothing is as like a question as the question itself: one without an answer comes later."""
+    """Its score and worth. The best match of a question is the question itself: one without an answer comes later."""
     if len(hit.turn) == 1 and hit.turn[0].hook in PROMPT_HOOKS and worth < SAYS_SOMETHING:
         return UNANSWERED * hit.score
     return hit.score + WORTH * worth

@@ -62,7 +62,7 @@ def is_bare_password(candidate: Candidate) -> bool:
 
 
 def is_bare_word(candidate: Candidate) -> bool:
-    """Letters only and no quotes: a password in a settings file, a name in code. What follows tells."""
+    """Letters only and no quotes: a password in a settings file, a name in code. What follows decides."""
     value, operator = candidate.value, candidate.operator.strip()
     if not value.isascii() or not value.isalpha():
         return False
@@ -144,7 +144,7 @@ def check_header(candidate: Candidate, words: WordFlags) -> bool:
 
 
 def check_login(candidate: Candidate, words: WordFlags) -> bool:
-    """In an address or after a flag everything is the password, unless it stands for one."""
+    """In an address or after a flag everything is the password, unless it is a placeholder."""
     return not is_reference(candidate.value) and not is_stand_in(candidate.value)
 
 

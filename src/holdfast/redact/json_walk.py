@@ -1,6 +1,6 @@
 """JSON values without secrets, field by field, so that JSON stays JSON.
 
-The name of a field speaks for its value: what lies under "password" is a password even if it looks like a word.
+The name of a field decides about its value: what lies under "password" is a password even if it looks like a word.
 Text that is itself JSON is opened, cleaned inside and written again, but only when something was found in it.
 """
 
@@ -70,14 +70,14 @@ class JsonRedaction:
         raise InvalidRequest(f"The value cannot be redacted: a {type(value).__name__} is no JSON value.")
 
     def number(self, name: str, value: float, depth: int) -> Any:
-        """The number, unless the field's name says that it is a secret: a password may be all digits."""
+        """The number, unless the field's name marks it as a secret: a password may be all digits."""
         if not self.called(name):
             return value
         shown = self.field(name, str(value), depth)
         return value if shown == str(value) else shown
 
     def called(self, name: str) -> list[Rule]:
-        """The rules that the name of a field calls for; names repeat, so each is looked at once."""
+        """The rules that the name of a field calls for; names repeat, so each is matched once."""
         if not name:
             return []
         if name not in self.seen:
@@ -152,7 +152,7 @@ class JsonRedaction:
         return written_json(clean, text) if self.counts != before else text
 
     def field(self, name: str, text: str, depth: int) -> str:
-        """The text of a field, with what its name says about it."""
+        """The text of a field, judged by its name too."""
         called = self.called(name)
         if not called:
             return self.text(text, depth)
@@ -170,7 +170,7 @@ class JsonRedaction:
         return SECRET_MARK
 
     def names(self, rule: Rule, name: str, text: str) -> bool:
-        """Whether the rule says that the text under this name is a secret as a whole."""
+        """Whether by this rule the text under this name is a secret as a whole."""
         rest = without_marks(text)
         if rule.form == "pattern" or not rest or (found := rule.key.search(to_bytes(name))) is None:
             return False

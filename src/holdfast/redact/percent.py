@@ -1,4 +1,4 @@
-"""Lines as they read without the percent signs of URLs, and where each of their places is in the text as written.
+"""Lines with the percent escapes of URLs decoded, and where each of their places is in the text as written.
 
 A key written for a URL has %2B, %2F or %3D inside, which no format of a key knows.
 """
@@ -10,7 +10,7 @@ from bisect import bisect_right
 from typing import NamedTuple
 
 # Only characters that stand inside keys and between a name and its value: a decoded quote, blank or line end would
-# join or part what the written text does not.
+# join or split what the written text does not.
 ESCAPE = re.compile(rb"%(2[1345BCDEFbcdef]|3[0-9ABDFabdf]|4[0-9A-Fa-f]|5[0-9AFaf]|6[1-9A-Fa-f]|7[0-9ACEace])")
 
 

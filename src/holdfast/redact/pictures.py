@@ -8,7 +8,7 @@ from __future__ import annotations
 import re2
 
 # A payload is known by its data URL, or by the first bytes of PNG, JPEG, GIF, RIFF, PDF, MP3, Ogg, WOFF2 or a zip.
-# Texts below a kilobyte are not worth the trouble.
+# Texts below a kilobyte are not worth the effort.
 PAYLOAD = re2.compile(
     rb"(?:data:(?:image|audio|video|font)/[\w.+-]+(?:;[\w=.-]+)*;base64,"
     rb"|iVBORw0KGgo|/9j/|R0lGOD|UklGR|JVBERi0|SUQz|T2dnUw|d09GMg|UEsDB)[A-Za-z0-9+/_-]{200,}={0,2}"
@@ -33,7 +33,7 @@ def set_aside(data: bytes) -> tuple[bytes, list[bytes]]:
 
 
 def put_back(data: bytes, payloads: list[bytes]) -> bytes:
-    """The data with its payloads; those inside a part that was removed stay away."""
+    """The data with its payloads; those inside a removed part stay removed."""
     pieces, kept_to = [], 0
     for match in STOOD_IN.finditer(data) if payloads else ():
         pieces += [data[kept_to : match.start()], payloads[int(match.group(1))]]

@@ -12,7 +12,7 @@ from holdfast.redact.rules import RuleBook
 from holdfast.redact.scan import Span, find_secrets
 
 # Removing a secret can uncover the next one, which had no word boundary before. Ordinary text is clean after one
-# pass and the second confirms it; text that still yields after eight was built to, and nothing of it is kept.
+# pass and the second confirms it; text that still yields after eight was crafted for it, and nothing of it is kept.
 PASSES = 8
 
 PRIVATE = "private-block"

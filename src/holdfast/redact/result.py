@@ -1,4 +1,4 @@
-"""What redaction hands back: the clean value and what kinds of things were taken out, never the things."""
+"""What redaction returns: the clean value and the kinds of what was removed, never the removed text."""
 
 from __future__ import annotations
 

@@ -55,7 +55,7 @@ NAMED = (
     r"""|([^\s"'`,;&|<>(){}\[\]\\]{4,}))"""
 )
 # Escaped line ends are letters to \b, so a token after a written-out \n would not count as a word of its own.
-# Formats without a telling mark must not begin inside base64, where four given letters stand in every 16 MB.
+# Formats without a distinctive mark must not begin inside base64, where four given letters stand in every 16 MB.
 EDGES = {
     "word": r"(?:\b|\\[nrt])(%s)(?:[^\w\-]|$)",
     "base64": r"(?:^|[^\w+/=]|=|\\[nrt])(%s)(?:[^\w+/\-]|$)",
@@ -67,7 +67,7 @@ ALWAYS = r"\z"
 
 @dataclass(frozen=True, slots=True)
 class Rule:
-    """One compiled row. `search` runs over bytes; `key` tells whether a field's name calls for this rule."""
+    """One compiled row. `search` runs over bytes; `key` matches a field's name that calls for this rule."""
 
     id: str
     kind: str
@@ -83,7 +83,7 @@ class Rule:
 
 @dataclass(frozen=True, slots=True)
 class RuleBook:
-    """All rules, and the one automaton that tells which of them a text calls for."""
+    """All rules, and the one automaton that finds which of them a text calls for."""
 
     rules: tuple[Rule, ...]
     words: WordFlags

@@ -14,7 +14,7 @@ from holdfast.redact.rules import Rule, RuleBook
 from holdfast.redact.traits import JUDGED, SEPARATORS, Candidate, entropy, has_digit, is_spelled
 
 MARKED = "[REDACTED"
-# A rejected value longer than this is skipped whole: nothing but a run without blanks is so long, and looking into
+# A rejected value longer than this is skipped whole: nothing but a run without blanks is so long, and searching
 # it again at every byte would make "token:token:token:…" quadratic.
 REREAD = 256
 # A value of known length below this may be a word of that length, so it must have a digit.
@@ -76,7 +76,7 @@ def _near(book: RuleBook, rule: Rule, data: bytes) -> Iterator[tuple[int, int]]:
 
 
 def _is_joined(data: bytes, match: Any, name: str) -> bool:
-    """Whether an operator joins name and value; a blank does only after a flag, `set`, or a name that says secret."""
+    """Whether an operator joins name and value; a blank does only after a flag, `set`, or a name such as secret."""
     if OPERATOR.search(data[match.start(1) : match.start(2)]) or SECRET_NAME.search(name):
         return True
     return FLAG.search(data[max(0, match.start() - 48) : match.start()]) is not None
@@ -87,7 +87,7 @@ def near_counts(book: RuleBook, rule: Rule, name: str, value: str) -> bool:
     if any(_stem(part) in book.words.digest for part in SEPARATORS.split(name.lower())):
         return False
     digit = has_digit(value)
-    # Few digits in a random key make it look spelled; where the name says what it is, one digit is enough.
+    # Few digits in a random key make it look spelled; where the name is clear, one digit is enough.
     spelled = is_spelled(value) and not (digit and SECRET_NAME.search(name))
     if not rule.check and (spelled or (len(value) < LONG and not digit)):
         return False

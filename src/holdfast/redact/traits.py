@@ -15,7 +15,7 @@ JUDGED = 512
 
 @dataclass(frozen=True, slots=True)
 class WordFlags:
-    """Words that tell a value or a name from a secret; see rules.toml for what each list is for."""
+    """Words that distinguish a value or a name from a secret; see rules.toml for what each list is for."""
 
     plain: frozenset[str]
     prose: frozenset[str]
@@ -29,7 +29,7 @@ class Candidate:
 
     value: str
     name: str = ""
-    before: str = ""  # the part of the name before the telling word, as "next" in next_token
+    before: str = ""  # the part of the name before the key word, as "next" in next_token
     operator: str = ""
     quoted: bool = False
     after: str = ""  # the character that follows the value; empty at the end of the text
@@ -76,7 +76,7 @@ STAND_INS = frozenset("password passwd passphrase pass pwd pw token secret yourp
 ASKING = frozenset("your insert enter replace put add example sample dummy fake".split())
 LEADING = ASKING | {"my", "the", "some", "a", "an"}
 PROSE_MARKS = frozenset("!@#$%^*~+=")
-# The keys of Amazon's manuals end so.
+# The ending of the keys in Amazon's manuals.
 DOCUMENTED = ("EXAMPLE", "EXAMPLEKEY")
 MASKS = frozenset("*xX.-_ ?#•…")
 
@@ -119,7 +119,7 @@ def name_parts(text: str) -> list[str]:
 
 
 def names_itself(candidate: Candidate, words: WordFlags) -> bool:
-    """A name such as db-password or your_api_key_here: letters only, and one of its words says what it is."""
+    """A name such as db-password or your_api_key_here: letters only, and one of its words names a secret."""
     parts = name_parts(candidate.value)
     if len(parts) < 2 or has_digit(candidate.value):
         return candidate.value.lower() in words.plain
@@ -149,7 +149,7 @@ def is_spelled(text: str) -> bool:
 
 
 def is_harmless(candidate: Candidate, words: WordFlags) -> bool:
-    """Whether the name before the telling word makes it a page token, a public key and the like."""
+    """Whether the name before the key word makes it a page token, a public key and the like."""
     return any(part in words.harmless for part in name_parts(f"{candidate.before}_{candidate.name}")[-3:])
 
 

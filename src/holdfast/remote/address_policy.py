@@ -1,7 +1,7 @@
 """Which addresses a request may go to.
 
-Base URLs come from the operator and are trusted as far as that goes: local models are welcome. What is never
-right is a cloud's metadata address, and a key in the clear on the open network. A name is judged by the
+Base URLs come from the operator and are mostly trusted: local models are allowed. Never allowed are a cloud's
+metadata address, and a key in clear text on the open network. A name is judged by the
 address it really connected to (see guard.py), because it may resolve differently from one call to the next.
 """
 
@@ -15,7 +15,7 @@ import httpx
 
 from holdfast.core.errors import InvalidSettings
 
-# Link-local, where clouds answer with the machine's credentials, and the metadata addresses outside it:
+# Link-local, where clouds serve the machine's credentials, and the metadata addresses outside it:
 # AWS over IPv6, Alibaba Cloud, Azure's host agent.
 FORBIDDEN = tuple(
     ip_network(net)
@@ -30,7 +30,7 @@ NAT64 = ip_network("64:ff9b::/96")
 
 @dataclass(frozen=True, slots=True)
 class Site:
-    """A checked base URL, and whether a key travels to it."""
+    """A checked base URL, and whether a key is sent to it."""
 
     url: httpx.URL
     keyed: bool

@@ -12,7 +12,7 @@ HOUR = 3600.0
 
 
 class HourlyBudget:
-    """Counts takings over the last hour by the steady clock. Safe to use from many threads."""
+    """Counts uses over the last hour by the monotonic clock. Safe to use from many threads."""
 
     def __init__(self, limit: int, clock: Clock):
         self.limit = limit

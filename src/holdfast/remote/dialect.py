@@ -12,7 +12,7 @@ from holdfast.remote.failure import EMPTY, MALFORMED, Failure
 
 @dataclass(frozen=True, slots=True)
 class Prompt:
-    """One question to a model. The text is data to work on; only the instruction says what to do."""
+    """One request to a model. The text is data to work on; only the instruction is followed."""
 
     model: str
     instruction: CleanText

@@ -1,4 +1,4 @@
-"""Brings one large file to disk: guarded, bounded in size and time, whole or not at all. Sends no key and no data."""
+"""Loads one large file to disk: guarded, bounded in size and time, whole or not at all. Sends no key and no data."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from holdfast.remote.exchange import CONNECT_SECONDS, HEADERS, answered
 from holdfast.remote.failure import EMBEDDER, TIMED_OUT, Failure
 from holdfast.remote.guard import AddressGuard
 
-# A hub sends one on to where the file lies, sometimes by way of a second address.
+# A hub redirects to where the file lies, sometimes by way of a second address.
 MOST_REDIRECTS = 5
 SECONDS = 1800.0  # for all of a file: 90 MB at 50 kB a second
 
@@ -28,7 +28,7 @@ NO_ROOM = Failure(
 
 @dataclass(slots=True)
 class _RedirectPolicy:
-    """The way to the file. A public site may send one on to another, never to this machine or its network."""
+    """The redirects to the file. A public site may redirect to another, never to this machine or its network."""
 
     url: httpx.URL
     began_local: bool | None = None  # None until the first connection
@@ -42,7 +42,7 @@ class _RedirectPolicy:
         return Site(self.url, keyed=False).refusal(address)
 
     def on(self, location: str) -> Failure | None:
-        """Go where a redirect points, or say why not."""
+        """Follow a redirect, or return why not."""
         try:
             onward = self.url.join(location)
             onward.host.encode("idna")
@@ -74,7 +74,7 @@ class Download:
         """Put the file at `target`, which holds nothing or all of its `size` bytes at any moment.
 
         Raises:
-            UpstreamFailed: it could not be had, or is not of that size.
+            UpstreamFailed: it could not be downloaded, or has another size.
         """
         part = target.with_name(f".{target.name}.{self._entropy.hex(8)}.part")
         try:
@@ -109,7 +109,7 @@ class Download:
     def _hop(
         self, client: httpx.Client, guard: AddressGuard, way: _RedirectPolicy, part: Path, size: int
     ) -> Failure | str | None:
-        """None when the file is there, a location to go on to, or a failure."""
+        """None when the file is there, a location to follow, or a failure."""
         timeout = httpx.Timeout(30.0, connect=CONNECT_SECONDS)
         request = client.build_request("GET", way.url, timeout=timeout, extensions={"trace": guard.trace})
         return answered(client, request, guard, lambda response: _received(response, part, size))

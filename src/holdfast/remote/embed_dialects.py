@@ -17,7 +17,7 @@ from holdfast.remote.failure import MALFORMED, MISCOUNTED, MISSIZED, NOT_NUMBERS
 
 @dataclass(frozen=True, slots=True)
 class EmbedRequest:
-    """Vectors to ask for. A question and what answers it may be embedded differently."""
+    """A request for vectors. A question and what answers it may be embedded differently."""
 
     model: str
     dims: int
@@ -55,7 +55,7 @@ def vectors_in(reply: Json, dialect: EmbedDialect, order: EmbedRequest) -> Vecto
 
 
 def _normal(rows: list[list[float]]) -> Vectors | Failure:
-    """Each row at length 1: shortened vectors of some models come otherwise, and not every server norms."""
+    """Each row at length 1: shortened vectors of some models have another, and not every server normalises."""
     try:
         exact = np.array(rows, np.float64)
     except OverflowError:  # JSON knows whole numbers of any size
@@ -110,7 +110,7 @@ GEMINI = EmbedDialect(
     _gemini_rows,
 )
 
-# OpenAI: embeddings, as most local model servers speak it too
+# OpenAI: embeddings, which most local model servers support too
 
 OPENAI_DIMS = {
     "text-embedding-3-small": 1536,

@@ -1,4 +1,4 @@
-"""Embedders behind an API: Gemini, OpenAI, and every server that speaks as OpenAI does."""
+"""Embedders behind an API: Gemini, OpenAI, and every server with OpenAI's API."""
 
 from __future__ import annotations
 
@@ -26,9 +26,9 @@ MAX_CHARS = 16_000  # of one text; the models read less than this
 PART_CHARS = 4_000
 # The APIs refuse an empty text, and a memory without words still gets a row.
 EMPTY = "-"
-# Someone waits for a question's answer, and words alone answer it too.
+# A caller waits for a search, and words alone answer it too.
 QUESTION_SECONDS = 5.0
-# After a question failed, the next ones go by words at once instead of each waiting in vain.
+# After a question failed, the next ones use words at once instead of each waiting in vain.
 REST_SECONDS = 30.0
 
 
@@ -38,7 +38,7 @@ class RemoteEmbedder:
     def __init__(
         self, dialect: EmbedDialect, model: str, dims: int, *, texts: Endpoint, question: Endpoint, clock: Clock
     ):
-        """`texts` is asked for many, `question` for one while someone waits: it gives up sooner."""
+        """`texts` embeds batches, `question` a single query while a caller waits: it gives up sooner."""
         self._dialect = dialect
         self._model = model
         self._dims = dims
@@ -49,7 +49,7 @@ class RemoteEmbedder:
 
     @property
     def name(self) -> str:
-        """Provider, model and size, which together say what the numbers mean."""
+        """Provider, model and size, which together define what the numbers mean."""
         return f"{self._texts.provider}/{self._model}/{self._dims}"
 
     @property
@@ -58,7 +58,7 @@ class RemoteEmbedder:
         return self._dims
 
     def prepare(self) -> None:
-        """Nothing: a remote model is always as ready as it will be."""
+        """Does nothing: a remote model needs no preparation."""
 
     def parts(self, texts: Sequence[CleanText]) -> list[list[CleanText]]:
         """Each text in parts of nearly the same length."""
@@ -101,7 +101,7 @@ class RemoteEmbedder:
         return None if resting is None else resting[1]
 
     def reads(self, text: str) -> float:
-        """All of it: most remote models know many scripts, and none says which."""
+        """All of it: most remote models know many scripts, and none lists them."""
         return 1.0
 
     def _order(self, texts: Sequence[CleanText], question: bool = False) -> EmbedRequest:

@@ -1,6 +1,6 @@
-"""One remote API: JSON out, JSON back, within a time and a budget, tried again when that can help.
+"""One remote API: JSON out, JSON back, within a time and a budget, retried when that can help.
 
-Every remote model uses this, whatever it is asked.
+Every remote model uses this, whatever the request.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from holdfast.remote.failure import LLM, Failure
 
 ATTEMPTS = 3
 FIRST_WAIT = 0.5  # seconds; doubles from one attempt to the next
-# A server that asks for a longer wait is taken at its word: the call fails now instead of holding a worker.
+# If a server requests a longer wait, the call fails now instead of holding a worker.
 LONGEST_WAIT = 20.0
 
 Pause = Callable[[float], None]
@@ -29,13 +29,13 @@ Pause = Callable[[float], None]
 
 @dataclass(frozen=True, slots=True)
 class ApiAccess:
-    """Where an API is and how one gets in. `env` is what its settings begin with: HOLDFAST_OPENAI."""
+    """An API's address and credentials. `env` is the prefix of its settings: HOLDFAST_OPENAI."""
 
     provider: str
     env: str
     site: Site
     headers: Mapping[str, str] = field(repr=False)
-    use: str = LLM  # what the settings of this use of the API begin with
+    use: str = LLM  # the prefix of the settings for this use of the API
 
     def advice(self, status: int | None) -> str | None:
         """What to do about a status, in terms of our settings."""

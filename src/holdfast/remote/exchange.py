@@ -118,7 +118,7 @@ def json_object(body: bytes) -> Json | Failure:
 
 
 def seconds_to_wait(retry_after: str | None, now_ms: int) -> float | None:
-    """What a Retry-After header asks for, in seconds from now; None when it says nothing we can read."""
+    """The wait in a Retry-After header, in seconds from now; None when it cannot be read."""
     if not retry_after:
         return None
     text = retry_after.strip()

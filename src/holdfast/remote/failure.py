@@ -9,7 +9,7 @@ from dataclasses import dataclass
 
 from holdfast.core.errors import UpstreamFailed
 
-# What the settings of each use begin with.
+# The prefix of the settings of each use.
 LLM = "HOLDFAST_LLM"
 EMBEDDER = "HOLDFAST_EMBEDDER"
 
@@ -20,9 +20,9 @@ class Failure:
 
     reason: str
     status: int | None = None
-    passing: bool = False  # it may go well later, without anyone changing anything
-    retry_after: float | None = None  # seconds that the server asked us to wait
-    hint: str | None = None  # {use} stands for what the settings of this use begin with
+    passing: bool = False  # transient: a later attempt may succeed
+    retry_after: float | None = None  # seconds to wait, as the server requested
+    hint: str | None = None  # {use} stands for the prefix of the settings of this use
 
     def fault(self, provider: str, operation: str, use: str = LLM) -> UpstreamFailed:
         """The fault to raise: it names provider, operation and status."""

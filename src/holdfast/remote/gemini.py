@@ -9,7 +9,7 @@ from holdfast.remote.dialect import Dialect, Prompt
 from holdfast.remote.failure import REFUSED, TRUNCATED, UNFINISHED, Failure
 
 # The cheap line of Gemini, and the named successor of the 2.5 Flash models (withdrawn in 2026). It hardly
-# thinks unless told to, so max_tokens is left for the answer.
+# thinks by default, so max_tokens is left for the answer.
 DEFAULT_MODEL = "gemini-3.5-flash-lite"
 
 INCOMPLETE = {

@@ -1,4 +1,4 @@
-"""Chat completions, as OpenAI made them and as most local model servers speak them."""
+"""Chat completions, as OpenAI defined them and most local model servers support them."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from holdfast.remote.failure import REFUSED, TRUNCATED, UNFINISHED
 # OpenAI's tier for cheap bulk work ($0.20 and $1.20 per million tokens in and out, November 2026).
 DEFAULT_MODEL = "gpt-5.6-luna"
 
-# Other reasons count as complete: servers that follow OpenAI say "stop", "eos", null or nothing.
+# Other reasons count as complete: servers that follow OpenAI send "stop", "eos", null or nothing.
 INCOMPLETE = {
     "length": TRUNCATED,
     "content_filter": REFUSED,
@@ -41,7 +41,7 @@ def _body(prompt: Prompt) -> Json:
 def _hosted_body(prompt: Prompt) -> Json:
     body = {**_body(prompt), "max_completion_tokens": prompt.max_tokens}
     # Left alone, the default model thinks first and pays for it out of max_completion_tokens. Which efforts
-    # exist differs from model to model, so for any other it is not ours to say.
+    # exist differs from model to model, so for any other none is sent.
     return {**body, "reasoning_effort": "none"} if prompt.model == DEFAULT_MODEL else body
 
 

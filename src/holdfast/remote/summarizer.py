@@ -1,4 +1,4 @@
-"""Chooses the remote language model that the settings ask for."""
+"""Chooses the remote language model that the settings name."""
 
 from __future__ import annotations
 

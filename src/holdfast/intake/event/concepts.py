@@ -1,4 +1,4 @@
-"""At most eight lowercase terms that say what an event is about, best first, always in the same order."""
+"""At most eight lowercase terms for what an event is about, best first, always in the same order."""
 
 from __future__ import annotations
 

@@ -125,7 +125,7 @@ def _patch_changes(patch: str) -> tuple[DetailChange, ...]:
 
 
 def _counted(whole: Json) -> tuple[int | None, int | None]:
-    """Lines added and removed over all replacements of one call, or nothing when it does not say."""
+    """Lines added and removed over all replacements of one call, or nothing when it is unknown."""
     edits = whole.get("edits")
     parts = [part for part in edits if isinstance(part, dict)] if isinstance(edits, list) else [whole]
     added = removed = 0

@@ -1,6 +1,6 @@
-"""Turns what a hook sent into the fields that are searched, ranked and read; no model, no chance.
+"""Turns what a hook sent into the fields that are searched, ranked and read; no model, no randomness.
 
-Takes redacted data; does not store, does not know sessions. Every text is cut before it is looked at, so ten
+Takes redacted data; does not store, does not know sessions. Every text is cut before it is read, so ten
 megabytes of tool output cost no more than their copying.
 """
 
@@ -21,7 +21,7 @@ from holdfast.intake.event.titles import narrative_of, subtitle_of, title_of
 
 @dataclass(frozen=True, slots=True)
 class EventDraft:
-    """What one event says, in brief. The last four fields are the client's own values, untouched."""
+    """One event in brief. The last four fields are the client's own values, untouched."""
 
     type: str
     title: str

@@ -1,4 +1,4 @@
-"""Cuts and cleans text before anything looks at it, so that later steps work on a few thousand characters.
+"""Cuts and cleans text before anything reads it, so that later steps work on a few thousand characters.
 
 Knows nothing of hooks or tools. Images never pass: neither data URLs, nor image blocks, nor long base64 runs.
 """
@@ -47,7 +47,7 @@ def clip(text: str, limit: int) -> str:
 
 
 def cut(text: str, limit: int = CUT_CHARS) -> str:
-    """Beginning and end of a long text and what it says of failures, without images, colours and control characters."""
+    """Beginning and end of a long text and its lines about failures, without images, colours and control characters."""
     if "data:image" in text:
         text = _IMAGE_URL.sub("[image]", text)
     text = excerpt(text, limit)

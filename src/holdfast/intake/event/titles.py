@@ -165,7 +165,7 @@ def _spoken_hook(hook: str) -> str:
 
 
 def subtitle_of(happening: HookEvent, details: Details) -> str:
-    """The input in brief, at most 120 characters; empty when the title or the narrative has said it all."""
+    """The input in brief, at most 120 characters; empty when the title or the narrative has all of it."""
     if happening.hook in SPOKEN_HOOKS:
         return ""
     return clip(details.command or _brief_input(happening), SUBTITLE_CHARS)

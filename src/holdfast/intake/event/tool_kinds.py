@@ -1,4 +1,4 @@
-"""Says what kind of thing happened, from the hook's name and the tool's name. Tables; no text is looked at.
+"""The kind of an event, from the hook's name and the tool's name. Tables; no text is read.
 
 The tools are those of Claude Code, Codex, Cursor, Copilot, Gemini CLI, OpenCode, Cline and Antigravity.
 """
@@ -90,7 +90,7 @@ def split_tool(name: str) -> tuple[str, str]:
 
 
 def is_own_tool(name: str) -> bool:
-    """Whether it is one of Holdfast's own, as the agents name them: what they say is in the memory already."""
+    """Whether it is one of Holdfast's own, as the agents name them: their output is in the memory already."""
     return bool(_OWN_TOOL.match(name))
 
 

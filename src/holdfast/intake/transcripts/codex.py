@@ -1,7 +1,7 @@
 """Understands the lines of Codex's transcripts: ~/.codex/sessions/YYYY/MM/DD/rollout-*.jsonl.
 
 Newer files wrap every item as {timestamp, type, payload} and write what was said twice, as an item and as an
-event; it is told once. Older files hold the bare items, after one line about the session.
+event; it is reported once. Older files hold the bare items, after one line about the session.
 """
 
 from __future__ import annotations
@@ -139,7 +139,7 @@ class CodexLines:
             yield self._thread.event("assistant_message", {"message": said}, "codex", identity)
 
     def _spoken(self, text: str) -> str:
-        """What the person typed; the client's own preambles only tell the folder."""
+        """What the person typed; of the client's own preambles only the folder is used."""
         text = text.partition(_REQUEST)[2] if _REQUEST in text else text
         if not text.lstrip().startswith(_NOISE):
             return text
@@ -149,7 +149,7 @@ class CodexLines:
         return ""
 
     def _is_echo(self, role: str, text: str, source: str) -> bool:
-        """Whether the other of the two records of this saying was already told."""
+        """Whether the other of the two records of this message was already reported."""
         digest = sha256(text.encode("utf-8", "replace")).hexdigest()[:16]
         other = "event" if source == "item" else "item"
         if self._said[role, digest, other] > 0:

@@ -41,7 +41,7 @@ class CursorLines:
             yield self._thread.event(hook, data, *identity)
 
     def waiting(self) -> Iterable[str]:
-        """No calls: the lines do not tell of them."""
+        """No calls: the lines do not hold them."""
         return ()
 
     def finish(self) -> Iterator[TranscriptEvent]:

@@ -1,6 +1,6 @@
 """Reads a JSONL file line by line in bounded memory, and holds what every transcript reader shares.
 
-A line that is too long, half written, not JSON or not an object is counted and passed over.
+A line that is too long, half written, not JSON or not an object is counted and skipped.
 """
 
 from __future__ import annotations
@@ -77,7 +77,7 @@ class SessionPosition:
     cwd: str = ""
     fallback_project: str = ""
     named: bool = False  # whether the session's name is known for sure
-    dated: bool = False  # whether the line at hand has a time of its own
+    dated: bool = False  # whether the current line has its own time
 
     def event(self, hook: str, data: Json, *identity: str) -> TranscriptEvent:
         key = sha256("\x1f".join(identity).encode("utf-8", "replace")).hexdigest()[:32]

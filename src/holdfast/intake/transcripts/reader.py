@@ -36,7 +36,7 @@ class Dialect(Protocol):
 
 
 class Transcript:
-    """The events of one file, read as they are asked for; its counts are right after the last one."""
+    """The events of one file, read on demand; its counts are right after the last one."""
 
     def __init__(self, path: Path, max_line_bytes: int) -> None:
         self.path = path
@@ -54,7 +54,7 @@ class Transcript:
 
     @property
     def unanswered(self) -> int:
-        """Tool calls whose result is not in the file (yet); they are told when it is."""
+        """Tool calls whose result is not in the file (yet); they are reported when it is."""
         return self._tally.unanswered
 
     def __iter__(self) -> Iterator[TranscriptEvent]:
@@ -99,7 +99,7 @@ def dialect_of(line: TranscriptLine, thread: SessionPosition, tally: ReadCounts)
 
 
 def _thread_of(path: Path, modified: float) -> SessionPosition:
-    """What the file's own name and place tell, until its lines tell better."""
+    """What the file's name and path show, until its lines are more exact."""
     rollout = _ROLLOUT.fullmatch(path.stem)
     project = "" if rollout else path.resolve().parent.name.strip("-")
     return SessionPosition(rollout.group(1) if rollout else path.stem, max(1, round(modified * 1000)), "", project)

@@ -1,4 +1,4 @@
-"""Reads a piece of a transcript that still grows: its events, and how far the sender need not send it again.
+"""Reads a piece of a transcript that still grows: its events, and up to where the sender need not send it again.
 
 The piece begins at the start of a line. It may end anywhere, as the agent is still writing.
 """

@@ -1,4 +1,4 @@
-"""Stores what a transcript tells: each event once, whatever hooks and earlier readings told before."""
+"""Stores the events of a transcript: each once, whatever hooks and earlier readings reported before."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from holdfast.redact import redact_text, redact_value
 
 @dataclass(frozen=True, slots=True)
 class SessionFolder:
-    """Where a session works, as its hooks say."""
+    """Where a session works, as its hooks report."""
 
     session_id: CleanText
     project: CleanText
@@ -27,7 +27,7 @@ class SessionFolder:
 
 @dataclass(frozen=True, slots=True)
 class SliceReport:
-    """What became of a piece of a transcript. `consumed` bytes of it, or so many lines, need not be sent again."""
+    """The result for a piece of a transcript. `consumed` bytes of it, or so many lines, need not be sent again."""
 
     stored: int = 0
     duplicates: int = 0
@@ -51,7 +51,7 @@ def take_slice(ctx: CallContext, place: SessionFolder, text: str, first_line: in
 
 
 def take_event(ctx: CallContext, event: TranscriptEvent) -> bool:
-    """Store one event of a transcript; False if it was there already, or tells only what memory itself said."""
+    """Store one event of a transcript; False if it was there already, or only repeats the memory's own output."""
     name = event.data.get("tool_name")
     if isinstance(name, str) and is_own_tool(name):
         return False

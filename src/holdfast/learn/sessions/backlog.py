@@ -1,4 +1,4 @@
-"""Which sessions wait for a summary: those that ended, or rest, and have none that tells them as they are now."""
+"""Which sessions wait for a summary: those that ended, or rest, and have no up-to-date one."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from holdfast.store.port import Condition, Reader, Tx, where
 from holdfast.store.queries.stale_summaries import OUTDATED
 from holdfast.store.tables import NOTES, OBSERVATIONS, SESSIONS, SUMMARIES, outdated_summary_key
 
-# A session whose end never comes, as of a closed terminal, counts as over after this time without an event.
+# A session without an end event, as of a closed terminal, counts as over after this time without an event.
 IDLE_MS = 30 * 60_000
 
 
@@ -42,7 +42,7 @@ def _waiting(ctx: CallContext, reader: Reader, project: str | None, since: int) 
 
 
 def _observed(ctx: CallContext, reader: Reader, session: Session) -> Iterator[Session]:
-    """The session, if there is something to tell: an import may bring a count without the observations."""
+    """The session, if there is something to summarise: an import may bring a count without the observations."""
     if reader.find(OBSERVATIONS, ctx.tenant, *where(session_id=session.id), limit=1):
         yield session
 

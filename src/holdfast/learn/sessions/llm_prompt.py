@@ -1,4 +1,4 @@
-"""What a language model is asked for a session's summary, and how its answer is read.
+"""The prompt for a session's summary by a language model, and how its answer is read.
 
 Stored text is data, never instruction: it goes between two marks that carry the digest of what they enclose,
 so nothing inside can close them. The answer is trusted no more than the text.

@@ -1,6 +1,6 @@
-"""Tells one session by its statements: what was wanted, found, decided, rejected, changed and left open.
+"""Summarises one session by its statements: what was wanted, found, decided, rejected, changed and left open.
 
-Every sentence was said, is whole and is told once.
+Every sentence is a whole quote and stands once.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ FILES_KEPT = 50
 MOST_DECISIONS = 10
 LEAST_WORTH = 0.35  # a digest has little room, and below this most sentences are small talk of the work
 
-# In the order in which they are told.
+# In the order of the summary.
 PARTS: dict[str, frozenset[str]] = {
     "Found": frozenset({"finding", "fact"}),
     "Decided": frozenset({"decision"}),

@@ -25,7 +25,7 @@ class Recovery:
 
 
 def recoveries(steps: Sequence[Observation]) -> list[Recovery]:
-    """In order, each pair once. A command that went well later unchanged was mended, not replaced."""
+    """In order, each pair once. A command that later worked unchanged was fixed, not replaced."""
     runs = [(command, step) for step in steps if (command := command_of(step)) and not only_looks(command)]
     good = {command for command, step in runs if not failed(step)}
     found: dict[tuple[str, str], Recovery] = {}

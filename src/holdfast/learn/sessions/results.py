@@ -1,4 +1,4 @@
-"""The values that learning gives back. Frozen; whoever asked decides what to store."""
+"""The values that learning returns. Frozen; the caller decides what to store."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Tells one session in a few sentences, by extraction: every word was in the observations."""
+"""Summarises one session in a few sentences, by extraction: every word was in the observations."""
 
 from __future__ import annotations
 
@@ -26,15 +26,15 @@ from holdfast.learn.sessions.steps import (
 from holdfast.learn.statements.keywords import clip, closed, counted, joined, normal
 
 CRYSTAL_CHARS = 4_000
-_MAX_SOURCES = 5_000  # as many as are looked at: whoever forgets one of them must find this again
+_MAX_SOURCES = 5_000  # as many as are read: forgetting one of them must find this again
 
 
 def summarize_session(
     observations: Sequence[Observation], statements: Sequence[Statement] | None = None, folders: Sequence[str] = ()
 ) -> SessionDigest:
-    """What was asked, found, decided and changed, and how it ended; the same for the same observations.
+    """What was requested, found, decided and changed, and how it ended; the same for the same observations.
 
-    `statements` are those of the session that are in force; where it never had any, its steps are told. Files inside
+    `statements` are those of the session that are in force; where it never had any, its steps are listed. Files inside
     one of the `folders` are named relative to it.
     """
     steps = in_order(observations)
@@ -129,7 +129,7 @@ def _failed(steps: Sequence[Observation]) -> str:
 
 
 def _mended(steps: Sequence[Observation]) -> dict[str, int]:
-    """When a command, or a change of a file, last went well."""
+    """When a command, or a change of a file, last succeeded."""
     good: dict[str, int] = {}
     for step in steps:
         if not failed(step):

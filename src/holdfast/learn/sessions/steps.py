@@ -1,4 +1,4 @@
-"""Reads stored observations as the steps of a session: what was asked, run and changed, what failed."""
+"""Reads stored observations as the steps of a session: what was requested, run and changed, what failed."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ def in_order(observations: Iterable[Observation]) -> list[Observation]:
 
 
 def prompt_of(step: Observation) -> str:
-    """What the person asked in this step, or nothing."""
+    """The user's prompt in this step, or nothing."""
     fields = _fields(step)
     if fields.get("tool_name") == "conversation":
         return _text(fields.get("tool_input"))
@@ -59,7 +59,7 @@ def requests(steps: Sequence[Observation]) -> list[str]:
 
 
 def said_of(step: Observation) -> str:
-    """What an agent said in this step, or nothing. Tool output is not speech: anyone may have written it."""
+    """What an agent said in this step, or nothing. Tool output is not speech: its author is unknown."""
     fields = _fields(step)
     if fields.get("tool_name") == "conversation":
         return _text(fields.get("tool_output"))

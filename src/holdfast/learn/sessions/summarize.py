@@ -40,7 +40,7 @@ EXTRACTIVE = "extractive"
 def summarize(ctx: CallContext, session_id: str, *, extractive: bool = False) -> tuple[Summary, Insight]:
     """A session's summary and its crystal, stored; repeating it brings them up to date.
 
-    `extractive`: no language model is asked.
+    `extractive`: no language model is used.
 
     Raises:
         NotFound: no such session, or one without observations.
@@ -94,7 +94,7 @@ def _digest(ctx: CallContext, session: Session, seen: Sequence[Observation]) -> 
         try:
             answer = ctx.summarizer.complete(CleanText(SESSION_INSTRUCTION), text, max_tokens=SESSION_ANSWER_TOKENS)
         except UpstreamFailed:
-            # The user asked for a summary, not for this model: the extractive one serves and says so.
+            # The user requested a summary, not this model: the extractive one serves and is marked as such.
             return _extracted(ctx, session, seen), EXTRACTIVE
         parsed = parse_llm_summary(redact_text(answer).value)
         if parsed is not None:
@@ -131,8 +131,8 @@ def _summary(ctx: CallContext, session: Session, digest: SessionDigest, maker: s
 
 
 def keep_finding(ctx: CallContext, tx: Tx, finding: Finding, maker: str) -> tuple[Insight, bool]:
-    """The finding as a stored insight, and whether it is new; its id follows from its key. One that says the same as
-    before is left as it is: what is not written needs no snapshot."""
+    """The finding as a stored insight, and whether it is new; its id follows from its key. One with the same content
+    as before is left as it is: what is not written needs no snapshot."""
     parts = (finding.kind, finding.key, finding.project or "", finding.agent or "")
     id = f"{finding.kind[:4]}_{sha256(chr(31).join(parts).encode()).hexdigest()[:20]}"
     known = tx.get(INSIGHTS, ctx.tenant, id)

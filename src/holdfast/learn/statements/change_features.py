@@ -103,7 +103,7 @@ def _narrowed(old: str, new: str) -> int:
 
 
 def is_gone(value: Value, text: str) -> bool:
-    """Whether a text says of a value that it is no more."""
+    """Whether a text states that a value no longer holds."""
     name, apart = rf"(?<!\w){re.escape(value.core)}\b", r"[^\w,.;:]+"  # within one clause
     after = rf"{name}{apart}(?:\w+{apart}){{0,4}}?{_IS_GONE}"
     before = rf"{_TOOK_AWAY}{apart}(?:\w+{apart}){{0,2}}?{name}"
@@ -112,7 +112,7 @@ def is_gone(value: Value, text: str) -> bool:
 
 
 def is_put_back(value: Value, text: str) -> bool:
-    """Whether a text says that a value holds again."""
+    """Whether a text states that a value holds again."""
     name = re.escape(value.core)
     return re.search(rf"\bback (?:down |up )?(?:to|at|on) (?:\w+ ){{0,2}}{name}\b", text.lower()) is not None
 

@@ -1,7 +1,7 @@
 """Whether a newer statement replaces an older one: the same subject, another value.
 
-A small logistic model over what the two say, what the user had asked, and which edit went with it. Being wrong hides a
-true fact, so the bar is high: docs/benchmarks/agent_day.md says how often it is reached rightly and wrongly on pairs
+A small logistic model over the two texts, the user's prompt, and the edit that went with it. Being wrong hides a
+true fact, so the bar is high: docs/benchmarks/agent_day.md has how often it is reached rightly and wrongly on pairs
 that the table was not fitted on. Near-duplicates that differ in a name, a number or a "not" are mostly two facts.
 """
 
@@ -58,7 +58,7 @@ def _relabelled(old: Claim, new: Claim) -> bool:
 
 
 def of_two_things(old: Claim, new: Claim) -> bool:
-    """Whether they speak of different things beyond doubt, or the newer one claims nothing: no weighing needed."""
+    """Whether they are clearly about different things, or the newer one claims nothing: the model is not needed."""
     if new.text.rstrip().endswith("?") or are_alternatives(old.text, new.text) or _relabelled(old, new):
         return True
     if _begins_with_another(old.text, new.text):
@@ -74,7 +74,7 @@ def of_two_things(old: Claim, new: Claim) -> bool:
 
 
 def _repeats_number(before: Sequence[Value], after: Sequence[Value]) -> bool:
-    """Whether the newer one has the numbers of the older, and no other of their kind: it speaks of something else."""
+    """Whether the newer one has the numbers of the older, and no other of their kind: it is about something else."""
     old = [one for one in before if one.is_number]
     kinds = {one.kind for one in old}
     return (
@@ -97,7 +97,7 @@ def likelihood(found: Mapping[str, float], *, meaning: bool) -> float:
 
 
 def same_subject(found: Mapping[str, float]) -> bool:
-    """Whether the older statement is better told below the newer one, by their signs and meaning."""
+    """Whether the older statement is better shown below the newer one, by their signs and meaning."""
     return _weighed(found, "telling") >= RELATED
 
 
@@ -107,21 +107,21 @@ def _weighed(found: Mapping[str, float], model: str) -> float:
     return float(1 / (1 + np.exp(-total)))
 
 
-# A likelihood alone is not enough to hide a statement: an edit or its words must say that the old value is gone.
+# A likelihood alone is not enough to hide a statement: an edit or its words must show that the old value is gone.
 BY_WORD = ("old value complained of, another given", "old value named beside another", "old value gone")
 SURE_BY_EDIT, SURE_BY_WORD = 0.5, 0.82
 # Less is needed to mark one as perhaps outdated: such an edit or word alone, another number, time or date, or more
 # surely another name. On the half that it was chosen on, 16 of 16 changes were marked, and 13 of 577 facts wrongly.
 LIKELY, LIKELY_NAME = 0.2, 0.6
-# Still less is needed to tell the older one below the newer, as said earlier: nothing is hidden by it. A model of its
+# Still less is needed to show the older one below the newer, as an earlier one: nothing is hidden by it. A model of its
 # own weighs that, fitted on the pairs of the dev scenarios too. With each scenario left out in turn it finds 35 of 36
-# outdated sentences from here on, and tells 128 of 331 others below a newer one (bench/agent_day/fit_changes.py).
+# outdated sentences from here on, and shows 128 of 331 others below a newer one (bench/agent_day/fit_changes.py).
 RELATED = 0.2
 _CLAUSE = re.compile(r"[,;.:]\s|\b(?:and|und)\b")
 
 
 def is_stated(found: Mapping[str, float]) -> bool:
-    """Whether an edit or the words say by themselves that the old value is gone."""
+    """Whether an edit or the words alone show that the old value is gone."""
     return bool(found["edit says it all"] or found["old value gone"])
 
 
@@ -150,7 +150,7 @@ Verdict = Literal["replaced", "newer", "related", "apart"]
 
 def verdict(old: Claim, new: Claim, near: Similarity | None) -> Verdict:
     """`replaced`: the older one holds no longer. `newer`: the newer one probably gives another value of the same.
-    `related`: both may speak of one subject, so the newer is told first. `apart`: two facts."""
+    `related`: both may have one subject, so the newer is shown first. `apart`: two facts."""
     if of_two_things(old, new):
         return "apart"
     found = signs(old, new, near or Similarity())

@@ -1,4 +1,4 @@
-"""What an edit says of a statement: whether it took away the value that the statement names.
+"""What an edit means for a statement: whether it removed the value that the statement names.
 
 Edits are the surest evidence that a fact changed, as they need no words to be chosen.
 """
@@ -16,8 +16,8 @@ from holdfast.learn.statements.values import values
 SHORTEST_NAME = 6
 SHORTEST_QUOTE = 10
 FEW_PIECES = 6
-NEAR_FOLDERS = 2  # a file's name and folder tell of which thing it is; those above are the user's and the project's
-SHORTEST_CHAIN = 5  # characters of an edit that say enough to be the same place
+NEAR_FOLDERS = 2  # a file's name and folder identify the thing; those above are the user's and the project's
+SHORTEST_CHAIN = 5  # characters of an edit that are enough to be the same place
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,7 +62,7 @@ class EditSigns:
 
     @property
     def is_other_key(self) -> bool:
-        """Whether it changed another key than the older turn, and nothing says that the older statement names it."""
+        """Whether it changed another key than the older turn, and nothing shows that the older statement names it."""
         return self.other_key and not self.chained and not (self.own_key and self.old_named)
 
 
@@ -98,7 +98,7 @@ def _one_edit(old: Claim, new: Claim, edit: Edit) -> EditSigns:
 
 
 def _telling(pieces: frozenset[str]) -> frozenset[str]:
-    """The pieces that tell what was changed: of much text only numbers and names, as plain words stand anywhere."""
+    """The pieces that show what was changed: of much text only numbers and names, as plain words stand anywhere."""
     if len(pieces) <= FEW_PIECES:
         return pieces
     return frozenset(piece for piece in pieces if piece[0].isdigit() or _is_distinct(piece))

@@ -25,7 +25,7 @@ _REFERS = re.compile(
     r"^(?:(?:and|but|so|also|then)[, ]+)?(?:it|this|that|these|those|they|both|he|she|there|instead|besides)\b", re.I
 )
 _INSERTED = re.compile(r"<(?:system-reminder|command-|local-command|ide_)|^\[Request interrupted|^Caveat:")
-# What a client writes itself above the summary of a conversation that it shortened.
+# What a client itself writes above the summary of a conversation that it shortened.
 _PREAMBLE = re.compile(
     r"^This session is being continued from a previous conversation|^The summary below covers the earlier", re.I
 )
@@ -79,12 +79,12 @@ def _weighed(said: Sequence[tuple[Sentence, SentencePosition]], embedder: Embedd
         try:
             vectors = embedder.embed([CleanText(sentence.text) for sentence, _ in said])
         except (EmbedderUnavailable, UpstreamFailed):
-            vectors = None  # signs alone do, a little less well
+            vectors = None  # features alone serve, a little less well
     return weigh(said, vectors, embedder.name if embedder is not None else "")
 
 
 def _text(sentence: Sentence) -> str:
-    """The sentence as it is told alone: an item of a list with the line that introduces the list."""
+    """The sentence as it is shown alone: an item of a list with the line that introduces the list."""
     lead = sentence.lead.rstrip(":").strip()
     if not lead or len(lead) > LEAD_CHARS:
         return sentence.text
@@ -94,7 +94,7 @@ def _text(sentence: Sentence) -> str:
 def _with_referents(
     drawn: Sequence[ExtractedStatement], rows: Sequence[tuple[Observation, Sentence, SentencePosition]]
 ) -> list[ExtractedStatement]:
-    """A sentence that begins with "it" says little without the one before; that one is kept with it, as one text."""
+    """A sentence that begins with "it" means little without the one before; that one is kept with it, as one text."""
     kept: list[ExtractedStatement] = []
     for place, one in enumerate(drawn):
         before = drawn[place - 1] if place else None

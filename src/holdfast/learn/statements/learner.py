@@ -1,6 +1,6 @@
 """Draws statements from what was said, turn by turn, as it comes in: for the background of a server.
 
-A cursor says how far it is. Every step is short, bounded and can be repeated: a statement's id follows from the
+A cursor marks the progress. Every step is short, bounded and can be repeated: a statement's id follows from the
 observation it was said in, so a turn that is read again gives the same statements.
 """
 
@@ -28,14 +28,14 @@ from holdfast.store.queries.stale_summaries import mark_outdated
 from holdfast.store.queries.turns import MESSAGE_HOOK, PROMPT_HOOKS
 from holdfast.store.tables import MEMORIES, NOTES, OBSERVATIONS, STATEMENTS
 
-ROWS = 200  # observations and memories looked at in one step
+ROWS = 200  # observations and memories read in one step
 SPOKEN = (*PROMPT_HOOKS, MESSAGE_HOOK)
 CURSOR = "learner"
 
 
 @dataclass(frozen=True, slots=True)
 class LearningStep:
-    """What one step did; `more` says that there is more to do."""
+    """What one step did; `more`: there is more to do."""
 
     statements: int = 0
     superseded: int = 0
@@ -51,7 +51,7 @@ def learn_step(ctx: CallContext) -> LearningStep:
     kept = reader.find(MEMORIES, ctx.tenant, fresh, order="seq", limit=ROWS)
     if not seen and not kept:
         return LearningStep()
-    # Where one of the two was cut off, the other goes no further than it did.
+    # Where one of the two was cut off, the other stops at the same place.
     ends = [rows[-1].seq for rows in (seen, kept) if len(rows) == ROWS]
     upto = min(ends, default=last)
     comparer = Comparer(ctx, ctx.embedder)

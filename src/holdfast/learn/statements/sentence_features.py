@@ -1,4 +1,4 @@
-"""What can be seen of a sentence that tells whether it is worth keeping: a row of zeros and ones, each with a name.
+"""Features of a sentence that show whether it is worth keeping: a row of zeros and ones, each with a name.
 
 Signs alone decide nothing: `worth.py` weighs them, with weights that were fitted (bench/agent_day/fit.py).
 """
@@ -193,7 +193,7 @@ def signs(sentence: Sentence, setting: SentencePosition) -> Floats:
 
 
 def _of_the_prompt(setting: SentencePosition) -> tuple[bool, ...]:
-    """What the prompt tells of the sentences that answer it: a chore leaves less than a failure that was looked into.
+    """What the prompt shows of the sentences that answer it: a chore leaves less than a failure that was investigated.
 
     All false for sentences of the prompt itself.
     """

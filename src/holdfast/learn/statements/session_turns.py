@@ -1,4 +1,4 @@
-"""Turns of a session: what the user asked, what the agent said to it, and which edits it made meanwhile."""
+"""Turns of a session: the user's prompt, the agent's answer, and the edits it made meanwhile."""
 
 from __future__ import annotations
 

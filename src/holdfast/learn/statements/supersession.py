@@ -1,9 +1,9 @@
-"""Finds the older statements and memories that a newer one replaces, and says so by a relation `supersedes`.
+"""Finds the older statements and memories that a newer one replaces, and records it by a relation `supersedes`.
 
-Nothing is changed in the older one: the relation is what search, context and viewer go by, and taking it away brings
-the older one back. A relation `updates` says less: the newer one probably gives another value of the same. A relation
-`same_subject` says least: a context tells the older one below the newer. A relation `holds` says that the user took
-such a relation away: then it is not made again.
+Nothing is changed in the older one: search, context and viewer follow the relation, and removing it brings
+the older one back. A relation `updates` is weaker: the newer one probably gives another value of the same. A relation
+`same_subject` is weakest: a context shows the older one below the newer. A relation `holds`: the user removed
+such a relation, so it is not made again.
 """
 
 from __future__ import annotations
@@ -43,8 +43,8 @@ SUPERSEDES, UPDATES, SAME_SUBJECT, HOLDS = "supersedes", "updates", "same_subjec
 RELATION: dict[Verdict, str] = {"replaced": SUPERSEDES, "newer": UPDATES, "related": SAME_SUBJECT}
 COMPARED = 1_500  # of a project's newest statements
 COMPARED_MEMORIES = 200
-WORTH_COMPARING = 0.12  # what is worth less is told nowhere (recall.context)
-# What is unlikely by words alone is not looked at further if nothing can be said of its meaning.
+WORTH_COMPARING = 0.12  # what is worth less is shown nowhere (recall.context)
+# What is unlikely by words alone is not examined further if its meaning is unknown.
 WORTH_A_LOOK = 0.05
 NEAR_ENOUGH = 0.4  # in meaning, for statements without a common word to be compared
 KEPT_VECTORS = 4_000
@@ -71,7 +71,7 @@ class Comparer:
         self._turns: dict[str, Turn] = {}
 
     def compare(self, reader: Reader, new: Candidate, turn: Turn, others: Iterable[Candidate]) -> dict[str, Verdict]:
-        """Which of the older ones the newer one replaces, or speaks of anew."""
+        """Which of the older ones the newer one replaces, or has the subject of."""
         claim = Claim(new.text, turn.asked, tuple(turn.edits))
         found: dict[str, Verdict] = {}
         older = [one for one in others if one.at <= new.at and one.id != new.id]
@@ -96,7 +96,7 @@ class Comparer:
         return verdict(old, new, near)
 
     def _near(self, text: str, others: Sequence[str]) -> list[bool]:
-        """Which of the others are near in meaning, whatever their words; none if that cannot be said."""
+        """Which of the others are near in meaning, whatever their words; none if that is unknown."""
         vectors = self._embedded([text, *others]) if others else None
         if vectors is None:
             return [False] * len(others)
@@ -134,13 +134,13 @@ class Comparer:
 
 
 def _of_a_wish(said: Verdict, old: str, new: str) -> Verdict:
-    """What a report of work says of the user's wish: it replaces none, but may give another day or number since."""
+    """What a report of work means for the user's wish: it replaces none, but may give another day or number since."""
     return "related" if said != "apart" and gives_another_number(old, new) else "apart"
 
 
 def _comparable(old: str, new: Claim) -> bool:
     """Whether the newer one or its prompt shares a word of the older one's subject, or it names or its edit takes away
-    a value of it; all others are of other things."""
+    a value of it; all others are about other things."""
     if _subject(old) & (_subject(new.text) | _subject(new.prompt)) or not _cores(old).isdisjoint(_tokens(new.text)):
         return True
     return names_what_was_taken(old, new.edits)
@@ -164,7 +164,7 @@ def _cores(text: str) -> frozenset[str]:
 def in_force(ctx: CallContext, reader: Reader, project: str, agent: str | None) -> list[Candidate]:
     """The project's newest statements and memories that nothing replaces yet."""
     own: tuple[Condition, ...] = ()
-    if ctx.settings.isolated:  # what is of no agent was written before they were
+    if ctx.settings.isolated:  # records without an agent are older than the isolation
         own = where(agent=agent) or (Condition("agent", "is null"),)
     of = (*where(project=project), *own)
     worthy = Condition("worth", ">=", WORTH_COMPARING)
@@ -197,7 +197,7 @@ def replaced_ids(ctx: CallContext, reader: Reader, ids: Sequence[str]) -> dict[s
 
 
 def supersede(ctx: CallContext, tx: Tx, new: str, old: str, said: Verdict, agent: str | None) -> bool:
-    """Say that one replaces the other, or speaks of the same anew; False if the user said that both hold."""
+    """Record that one replaces the other, or is a later one about the same; False if the user said that both hold."""
     both_hold = where(source_id=new, target_id=old, type=HOLDS)
     if tx.find(RELATIONS, ctx.tenant, *both_hold, limit=1):
         return False

@@ -54,7 +54,7 @@ _UNITS = {
     }.items()
     for unit in units.split()
 }
-THINGS = frozenset({"name", "code", "path"})  # what tells one thing from another, if it is not the value itself
+THINGS = frozenset({"name", "code", "path"})  # what distinguishes one thing from another, if it is not the value itself
 
 
 @dataclass(frozen=True, slots=True)

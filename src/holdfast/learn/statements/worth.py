@@ -1,7 +1,7 @@
 """How much a sentence is worth keeping, and what kind of knowledge it is.
 
-Two small logistic models over the signs of a sentence and, where the local embedder is at hand, its meaning. Their
-weights are a table in the package; bench/agent_day/fit.py fits it, and docs/benchmarks/agent_day.md says how well it
+Two small logistic models over the signs of a sentence and, where the local embedder is available, its meaning. Their
+weights are a table in the package; bench/agent_day/fit.py fits it, and docs/benchmarks/agent_day.md has how well it
 does on turns that it was not fitted on.
 """
 
@@ -72,7 +72,7 @@ def _kind(scores: Floats, may_wish: bool) -> str:
 
 
 def _may_wish(row: Floats, setting: SentencePosition) -> bool:
-    """Whether it can be a standing wish: said by the user, in words of one, and no question, order or complaint."""
+    """Whether it can be a standing wish: said by the user, worded as a wish, and no question, order or complaint."""
     seen = dict(zip(NAMES, row, strict=True))
     once = seen["asks"] or seen["complains"] or seen["orders"]
     return setting.in_prompt and bool(seen["wishes"] or (seen["rules"] and not once))

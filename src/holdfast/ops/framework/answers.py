@@ -32,7 +32,7 @@ RECORD = "x-record"
 
 
 def _ref(name: str) -> WithJsonSchema:
-    """Marks a record's shape; pydantic would look a real reference up, so the OpenAPI page puts it in."""
+    """Marks a record's shape; pydantic would resolve a real reference, so the OpenAPI page inserts it."""
     return WithJsonSchema({RECORD: name})
 
 

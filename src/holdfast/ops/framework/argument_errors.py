@@ -7,7 +7,7 @@ from typing import Any
 
 from pydantic import ValidationError
 
-_TOLD = 5  # problems; whoever sent more reads the rest after mending these
+_TOLD = 5  # problems; a caller with more gets the rest after fixing these
 
 _TEXT = "must be text"
 _WHOLE = "must be a whole number"

@@ -97,7 +97,7 @@ def _time(value: Any) -> Any:
 
 
 def _when(value: Any) -> Any:
-    """A time as its milliseconds; other text stays, to be read as words once it is known what time it is."""
+    """A time as its milliseconds; other text stays, to be read as words once the current time is known."""
     try:
         return _time(value)
     except ValueError:

@@ -91,7 +91,7 @@ class Operation:
     effect: Effect = "read"
     scope: Scope | None = None  # what the caller's token needs; by default it follows the effect
     status: int = 200
-    status_for: Callable[[Any], int] | None = None  # where the answer decides, as created or only changed
+    status_for: Callable[[Any], int] | None = None  # where it depends on the answer: created or only changed
     also: tuple[tuple[Method, str], ...] = ()
     tool: str | None = None
     tool_also: tuple[str, ...] = ()
@@ -100,17 +100,17 @@ class Operation:
     brief: Mapping[str, Any] = dataclasses.field(default_factory=dict)  # defaults where the reader pays for each word
     cli: str | None = None
     positional: tuple[str, ...] = ()
-    paths: tuple[str, ...] = ()  # arguments that may name files: a relative one is meant from where the caller stands
+    paths: tuple[str, ...] = ()  # arguments that may name files: a relative one starts at the caller's folder
     secret_answer: bool = False  # the answer holds a new secret and is never kept
     unguarded: bool = False  # answers without a credential
     short: bool = False  # one write of a millisecond, nothing else: may share its transaction with others
-    long: bool = False  # may take hours on a large memory: whoever asked waits as long
-    asks: bool = False  # removes by a plan: the command line shows what its dryRun says and asks before it does it
-    steps: bool = False  # takes a limit and answers what remains: the command line asks on and shows how far it is
-    bulk: bool = False  # the body may be as large as an import
-    by_meaning: bool = False  # it finds less where search goes by words only
-    for_agent: bool = False  # agentId says whom the result is for, not who acts: a new token
-    tells: bool = False  # its answer says what is wrong with the memory anyway
+    long: bool = False  # may take hours on a large memory: the caller waits as long
+    asks: bool = False  # removes by a plan: the command line shows its dryRun and asks for confirmation
+    steps: bool = False  # takes a limit and returns what remains: the command line repeats it and shows progress
+    bulk: bool = False  # the request body may be as large as an import
+    by_meaning: bool = False  # it finds less where search uses words only
+    for_agent: bool = False  # agentId names whom the result is for, not who acts: a new token
+    tells: bool = False  # its answer reports what is wrong with the memory anyway
 
     @property
     def name(self) -> str:
@@ -175,14 +175,14 @@ class Operation:
         if ctx.asked != request.agent_id or ctx.redacted != redacted:
             ctx = dataclasses.replace(ctx, asked=request.agent_id, redacted=redacted)
         if request.agent_id and ctx.settings.isolated and not self.for_agent:
-            ctx.agent()  # before anything is read: also an operation that has no use for the agent refuses the name
+            ctx.agent()  # before anything is read: an operation that does not use the agent refuses a bad name too
         return self._seen_by(ctx, request), request
 
     def _from_chat(self, ctx: CallContext, arguments: Mapping[str, Any]) -> Mapping[str, Any]:
-        """The arguments, with the chat that the whole connection speaks for, if it does.
+        """The arguments, with the chat that the connection is bound to, if any.
 
-        Unknown arguments are ignored, but not a chat where none is known: what somebody says there would become
-        everybody's, and what is the agent's own would be shown there.
+        Unknown arguments are ignored, but not a chat where none is known: what a user writes there would become
+        visible to all, and what is the agent's own would be shown there.
         """
         bound, named = ctx.caller.chat, any(arguments.get(name) is not None for name in CHAT_FIELDS)
         if (bound or named) and not issubclass(self.request, ChatRequest):

@@ -144,7 +144,7 @@ def _about_files(
 ) -> list[str]:
     lines: list[str] = []
     for file in files[:ENRICH_FILES]:
-        # Asked by its words first: looking for the name in every record's list would read them all.
+        # Searched by its words first: looking for the name in every record's list would read them all.
         question = Question(query=file, limit=2 * ENRICH_PER_FILE, project=project, agent=agent, files=(file,))
         found = hits_here(ctx, question)
         fitting = [hit for hit in found if isinstance(hit.record, Memory) or hit.record.importance >= IMPORTANT]
@@ -190,7 +190,7 @@ def _query(files: Sequence[str], terms: Sequence[str]) -> str:
 
 
 def _lines(shown: set[str], hits: Sequence[Hit]) -> list[str]:
-    """What the hits say, as lines; nothing twice, be it the same record or the same text."""
+    """The hits as lines; no record and no text twice."""
     lines = [f"- {line(_said(hit), 400)}" for hit in hits]
     fresh = [one for one in dict.fromkeys(lines) if one not in shown]
     shown.update(fresh)

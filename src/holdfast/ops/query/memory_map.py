@@ -33,7 +33,7 @@ class LeftOut(TypedDict):
 class FolderGraphAnswer(TypedDict):
     nodes: list[Json]  # id, kind (folder or concept), name, memories, folder (whose colour it has)
     edges: list[Json]  # source, target, kind (shares or parent), memories
-    memories: int  # so many were looked at, the newest
+    memories: int  # how many were read, the newest first
     leftOut: LeftOut
 
 

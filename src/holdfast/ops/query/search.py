@@ -35,7 +35,7 @@ from holdfast.store.tables import OBSERVATIONS, SESSIONS
 from holdfast.text.tokens import estimate
 
 SHOWN = 600  # characters of a record in the short form
-# Characters of a passage: five hits with their ids and dates stay below 3,000, which an agent reads at no great cost.
+# Characters of a passage: five hits with their ids and dates stay below 3,000, which is cheap for an agent to read.
 PASSAGE = 480
 
 
@@ -87,11 +87,11 @@ class SearchAnswer(TypedDict):
     tokens_budget: int | None
     truncated: bool
     text: NotRequired[str]
-    snapshot: NotRequired[SnapshotShape]  # that was asked, where it was not the live memory
+    snapshot: NotRequired[SnapshotShape]  # that was searched, where it was not the live memory
 
 
 def _question(ctx: CallContext, ask: Search | SmartSearch, query: str, **more: Any) -> Question:
-    """What both searches ask for, and what else this one does."""
+    """The arguments of both searches, and those of this one."""
     return Question(
         query=query,
         limit=ask.limit,
@@ -152,7 +152,7 @@ def _form(ctx: CallContext, ask: Search) -> Callable[[Hit], Json]:
 
 
 def _passage(ctx: CallContext, reader: Reader, hit: Hit, ask: Search) -> Json:
-    """The passage that matched, and what a reader must know of it: when, what came since, and of which project."""
+    """The passage that matched, with what a reader needs: its time, what came since, and its project."""
     record = hit.record
     answer: Json = {
         "id": record.id,
@@ -164,7 +164,7 @@ def _passage(ctx: CallContext, reader: Reader, hit: Hit, ask: Search) -> Json:
     if hit.outdated is not None and hit.outdated.sure:
         answer |= {"outdated": True, "supersededBy": hit.outdated.id}
     if hit.outdated is not None:
-        answer["marked"] = hit.outdated.of  # what `still-true` is told if the mark is wrong
+        answer["marked"] = hit.outdated.of  # the id for `still-true` if the mark is wrong
     return answer
 
 
@@ -173,8 +173,8 @@ def _when(record: Memory | Observation) -> int:
 
 
 def _fitting(hits: Sequence[Hit], ask: Search) -> tuple[list[Hit], int]:
-    """The hits that fit into the budget of tokens, and how many they take: one that is too long must not cost the
-    others their place."""
+    """The hits that fit into the budget of tokens, and how many they take: one that is too long must not displace
+    the others."""
     shown: list[Hit] = []
     used = 0
     for hit in hits:
@@ -186,8 +186,8 @@ def _fitting(hits: Sequence[Hit], ask: Search) -> tuple[list[Hit], int]:
 
 
 def _count(ctx: CallContext, hits: Sequence[Hit]) -> None:
-    """Whoever asks was shown these: what is asked for often comes first among equals. An admin who looks through all
-    chats uses nothing."""
+    """Count the hits as recalled: among equals, what is recalled often comes first. An admin who looks through all
+    chats does not count."""
     if ctx.viewer.admin:
         return
     ctx.recalls.add(ctx.tenant, (hit.record.seq for hit in hits))
@@ -218,7 +218,7 @@ def _compact(hit: Hit) -> Json:
 
 
 def _since(hit: Hit) -> Json:
-    """What came in the place of what this hit states."""
+    """What replaced the statement of this hit."""
     if hit.outdated is None:
         return {}
     newer = {"id": hit.outdated.id, "text": hit.outdated.text, "timestamp": iso(hit.outdated.at)}
@@ -247,7 +247,7 @@ def _full(hit: Hit) -> Json:
 
 
 def _observation(record: Memory | Observation) -> Json:
-    """The record; a memory also tells its story under the names that clients read of an observation."""
+    """The record; a memory also has its text under the field names of an observation, which clients read."""
     full = shape(record)
     if isinstance(record, Memory):
         full |= {"narrative": record.content, "timestamp": full["createdAt"]}

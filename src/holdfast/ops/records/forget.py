@@ -68,7 +68,7 @@ _LISTS = {
 
 
 def _known_since(ctx: CallContext, ask: Forget) -> int:
-    """When the record was made, or said to be made: no snapshot before that holds it."""
+    """When the record was made, or claims it was: no snapshot before that holds it."""
     reader = ctx.store.read()
     if ask.session_id and not ask.memory_id:
         session = reader.get(SESSIONS, ctx.tenant, ctx.session_key(reader, ask.session_id))
@@ -81,7 +81,7 @@ def _known_since(ctx: CallContext, ask: Forget) -> int:
 
 
 def _snapshots_since(ctx: CallContext, since: int) -> list[str]:
-    """Snapshots of this machine from that time on, newest first. Chats are told nothing of them."""
+    """Snapshots of this machine from that time on, newest first. Chats do not see them."""
     if ctx.home is None or ctx.in_chat:
         return []
     made = (one.manifest.identity for one in archive_of(ctx).repo.each() if one.manifest)

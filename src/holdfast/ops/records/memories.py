@@ -204,7 +204,7 @@ def _one_of_batch(ctx: CallContext, operation: Operation, item: Json) -> BatchIt
         answer: RememberAnswer = operation.call(ctx, item)
     except Fault as fault:
         if fault.http_status >= 500:
-            raise  # the store failed: no item after this one would fare better
+            raise  # the store failed: every later item would fail too
         return {"success": False, "error": fault.message, "code": fault.code}
     kept: BatchItem = {"success": True, "memory": answer["memory"]}
     if "deduplicated" in answer:

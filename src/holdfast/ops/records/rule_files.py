@@ -25,7 +25,7 @@ class ImportRulesAnswer(TypedDict):
     added: int
     changed: int
     unchanged: int
-    removed: list[Json]  # the file has them no more; they are still told until they are forgotten
+    removed: list[Json]  # the file has them no more; they stay in use until they are forgotten
 
 
 def import_rules(ctx: CallContext, ask: ImportRules) -> ImportRulesAnswer:

@@ -45,7 +45,7 @@ def slots(ctx: CallContext, ask: Slots) -> SlotsAnswer:
 
 
 def _shape(found: Slot) -> Json:
-    """The slot; a standard one that nobody wrote to has no times yet."""
+    """The slot; a standard one that was never written has no times yet."""
     return shape(found) if found.seq else {**shape(found), "createdAt": None, "updatedAt": None}
 
 

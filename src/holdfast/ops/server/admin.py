@@ -52,7 +52,7 @@ class IndexHealth(TypedDict):
     model: str
     done: NotRequired[int]
     total: NotRequired[int]
-    fault: NotRequired[str]  # why the model cannot be used: search goes by words
+    fault: NotRequired[str]  # why the model cannot be used: search uses words only
 
 
 class EventsHealth(TypedDict):
@@ -66,8 +66,8 @@ class SnapshotsHealth(TypedDict):
 
 
 class SpoolHealth(TypedDict):
-    waiting: int  # requests of hooks that the server has not taken in yet
-    refused: int  # put aside: it could not take them
+    waiting: int  # requests of hooks that the server has not processed yet
+    refused: int  # put aside: it could not process them
     dropped: int  # found no room
 
 
@@ -85,7 +85,7 @@ class HealthAnswer(TypedDict):
     summarizer: str
     viewerPort: int
     hint: NotRequired[str]  # what to do, while it is degraded
-    warnings: NotRequired[list[str]]  # for an admin: about keys that would be missed
+    warnings: NotRequired[list[str]]  # for an admin: about keys that may be lost
 
 
 class _Measures(TypedDict):
@@ -131,7 +131,7 @@ _NOTHING_MEASURED: _Measures = {"index": {"pending": 0, "model": "none"}, "event
 def _measures(ctx: CallContext) -> _Measures:
     reader = ctx.store.read()
     tables = (("sessions", SESSIONS), ("observations", OBSERVATIONS), ("memories", MEMORIES))
-    hidden = ctx.settings.isolated and ctx.writes_as(None) is None  # nobody to count for
+    hidden = ctx.settings.isolated and ctx.writes_as(None) is None  # no owner to count for
     return {
         "index": _index_health(ctx, reader),
         "events": {"pending": reader.undispatched(ctx.tenant)},
@@ -144,7 +144,7 @@ def _count(ctx: CallContext, reader: Reader, table: Table[Any]) -> int:
 
 
 def _spool_health(ctx: CallContext) -> SpoolHealth:
-    """What hooks left for the server; of others than the owner of the folder nothing is said."""
+    """What hooks left for the server; nothing is reported to others than the owner of the folder."""
     if ctx.home is None or not ctx.caller.may("root"):
         return {"waiting": 0, "refused": 0, "dropped": 0}
     found = spool_status(str(ctx.home.path))
@@ -162,7 +162,7 @@ def _snapshots_health(ctx: CallContext) -> SnapshotsHealth:
 
 
 def _index_health(ctx: CallContext, reader: Reader) -> IndexHealth:
-    """How many records have their vector; isolated agents learn nothing of how much the others wrote."""
+    """How many records have their vector; isolated agents do not see how much the others wrote."""
     if ctx.embedder is None:
         return {"pending": 0, "model": "none"}
     model = ctx.embedder.name

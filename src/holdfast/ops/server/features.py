@@ -86,7 +86,7 @@ def _shape(ctx: CallContext, one: Feature) -> Json:
     row, value = one.row, getattr(ctx.settings, one.setting)
     enabled = one.is_on(value) if one.setting != "llm" else ctx.summarizer is not None
     change, (source, said) = one.change(enabled), origin(ctx.settings, one.setting)
-    if one.setting == "llm" and not enabled and one.is_on(value):  # it is allowed, and wants a key
+    if one.setting == "llm" and not enabled and one.is_on(value):  # it is allowed, but has no key
         change = "ANTHROPIC_API_KEY=…"
     return {
         "key": (row.also or (row.env,))[0],

@@ -52,8 +52,8 @@ class SnapshotHealth(TypedDict):
     bytes: int
     newest: Json | None  # the last good one: id, label, createdAt, ageMs, signed, encrypted, size, createdBy
     damaged: list[str]
-    everySeconds: int  # 0: none is made by itself
-    vault: str | None  # where copies go; for whoever is not root only whether there is such a place
+    everySeconds: int  # 0: none is made automatically
+    vault: str | None  # where copies go; callers other than root see only whether there is one
     path: str | None
 
 
@@ -76,7 +76,7 @@ class OverviewAnswer(TypedDict):
     summarizer: str
     agentScope: str
     snapshots: SnapshotHealth
-    disk: NotRequired[DiskAnswer]  # for root: it tells of all tenants
+    disk: NotRequired[DiskAnswer]  # for root: it covers all tenants
     recent: list[Json]
     warnings: list[Json]
 
@@ -89,7 +89,7 @@ def overview(ctx: CallContext, ask: Overview) -> OverviewAnswer:
     state = health(ctx, Nothing())
     try:
         grown, counts, recent = _contents(ctx, ask)
-    except (DataDamaged, DataTooNew, RestorePending):  # the warnings say so
+    except (DataDamaged, DataTooNew, RestorePending):  # the warnings report it
         grown, counts, recent = _unread(ctx, ask.days), {}, []
     repo = snapshot_health(archive_of(ctx)) if ctx.home else _EMPTY
     disk = _disk(ctx, repo) if ctx.caller.may("root") else None
@@ -117,7 +117,7 @@ def _contents(ctx: CallContext, ask: Overview) -> tuple[Growth, dict[str, int], 
 
 
 def _unread(ctx: CallContext, days: int) -> Growth:
-    """In the place of a growth that cannot be read."""
+    """Instead of a growth that cannot be read."""
     none = {name: 0 for name in ("memories", "observations", "sessions")}
     by_day = {name: (0,) * days for name in none}
     return Growth(ctx.clock.now_ms() // DAY_MS - days + 1, by_day, none)
@@ -200,7 +200,7 @@ def _live_folder(home: Home) -> Path | None:
 
 
 def _bytes_in(folder: Path) -> int:
-    """Of its own files. One that goes away meanwhile, as a log that was folded in, counts nothing."""
+    """Of its own files. One that disappears meanwhile, such as a checkpointed log, counts nothing."""
     total = 0
     for one in folder.glob("*"):
         try:
@@ -276,7 +276,7 @@ def _measured(
 
 
 def _restored(ctx: CallContext) -> str:
-    """Of a restore that happened by itself this week; it tells where snapshots lie, so the owner alone reads it."""
+    """Of an automatic restore this week; it reveals where snapshots lie, so only the owner reads it."""
     found = first_restore(ctx.home.path) if ctx.home and ctx.caller.may("root") else None
     return found.message if found and found.is_shown(ctx.clock.now_ms()) else ""
 

@@ -27,7 +27,7 @@ _FILE_NAME = re.compile(r"[\w][\w .\-]{0,120}\.md")
 
 
 def _page_name(value: str) -> str:
-    """A plain file name: pages are rows, not files, but clients must not be able to think otherwise."""
+    """A plain file name: pages are rows, not files, and clients must not be able to name a path."""
     if not _FILE_NAME.fullmatch(value):
         raise ValueError("must be a file name such as notes.md")
     return value

@@ -20,9 +20,9 @@ LOW_SPACE = 200_000_000
 MANY_PENDING = 10_000
 MANY_EVENTS = 1_000
 MANY_SPOOLED = 100
-# With a schedule one round may fail and be made up for; without one a week is the usual habit.
+# With a schedule one round may fail and the next succeed; without one a week is usual.
 ROUNDS, BY_HAND_MS = 3, 7 * DAY_MS
-# One that was just made is on its way; the server tries again each minute.
+# One that was just made is being sent; the server retries each minute.
 SENT_BY_THEN_MS = 600_000
 
 
@@ -48,7 +48,7 @@ class Warned:
 class Measured:
     """What the warnings follow from. None: the caller may not know it, or there is none."""
 
-    trouble: Fault | None = None  # why nothing is written, or what everybody has to know
+    trouble: Fault | None = None  # why nothing is written, or what all callers have to know
     kept_damaged: tuple[tuple[str, str], ...] = ()  # damaged generations that are not live: name, and what to do
     free_bytes: int | None = None
     pending: int = 0
@@ -60,14 +60,14 @@ class Measured:
     signed: bool = False
     damaged: tuple[str, ...] = ()
     vault: bool = False
-    waiting: int = 0  # snapshots that the vault has not got
+    waiting: int = 0  # snapshots that the vault does not have
     waiting_ms: int = 0  # since the first of them was made
     keys: tuple[KeyWarning, ...] = ()
     encrypted: bool = False
     embedder: bool = True
-    spooled: int = 0  # requests of hooks that the server has not taken in
-    restored: str = ""  # what to say of a restore that no caller asked for
-    unspooled: int = 0  # those that it could not take, or that found no room
+    spooled: int = 0  # requests of hooks that the server has not processed
+    restored: str = ""  # the message about a restore that no caller requested
+    unspooled: int = 0  # those that it could not process, or that found no room
 
 
 def warnings(found: Measured) -> list[Warned]:
@@ -130,7 +130,7 @@ def _backlog(found: Measured) -> Iterator[Warned]:
 
 
 def _hooks(found: Measured) -> Iterator[Warned]:
-    # A few are taken in within seconds, unless the memory takes nothing.
+    # A few are processed within seconds, unless the memory takes no writes.
     if found.spooled >= MANY_SPOOLED or (found.spooled and found.trouble is not None):
         yield Warned(
             "spool_behind",

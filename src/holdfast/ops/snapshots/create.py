@@ -46,9 +46,9 @@ class SnapshotCreate(Request):
 class SnapshotAnswer(TypedDict):
     success: bool
     id: str
-    path: NotRequired[str]  # for root: where the server keeps its files is nobody else's concern
+    path: NotRequired[str]  # for root: other callers need not know where the server keeps its files
     snapshot: Json
-    warnings: NotRequired[list[str]]  # about keys that would be missed
+    warnings: NotRequired[list[str]]  # about keys that may be lost
 
 
 def snapshot_create(ctx: CallContext, ask: SnapshotCreate) -> SnapshotAnswer:
@@ -59,7 +59,7 @@ def snapshot_create(ctx: CallContext, ask: SnapshotCreate) -> SnapshotAnswer:
     root_for(ctx, to=ask.to)
     if ask.redact is False and not ctx.caller.may("admin"):
         raise Forbidden("redact: disabling redaction requires the scope admin")
-    if ask.encrypt and not ctx.caller.may("admin"):  # whoever chooses the reader takes the memory from its owner
+    if ask.encrypt and not ctx.caller.may("admin"):  # choosing the recipient takes the memory from its owner
         raise Forbidden("encrypt: choosing recipients requires the scope admin")
     archive = archive_of(ctx)
     _check_sign(ctx, archive, ask.sign)
@@ -81,7 +81,7 @@ def snapshot_create(ctx: CallContext, ask: SnapshotCreate) -> SnapshotAnswer:
 
 
 def _check_sign(ctx: CallContext, archive: Archive, sign: bool | None) -> None:
-    """A first key changes for every tenant what is trusted: whoever may not make one must find one."""
+    """A first key changes for every tenant what is trusted: a caller that may not make one must find one."""
     if sign and not ctx.caller.may("root") and archive.keyring.own() is None:
         raise Forbidden("sign: this memory has no signing key yet, and only root may create one")
     if sign is False and ctx.settings.snapshot_sign and not ctx.caller.may("admin"):
@@ -89,7 +89,7 @@ def _check_sign(ctx: CallContext, archive: Archive, sign: bool | None) -> None:
 
 
 def _key_made(archive: Archive, before: str | None) -> Iterator[str]:
-    """That signing made this memory's first key, which nobody asked for in so many words."""
+    """Report that signing made this memory's first key, which the caller did not explicitly request."""
     own = archive.keyring.own()
     if before is None and own is not None:
         yield (
@@ -244,7 +244,7 @@ def snapshot_status(ctx: CallContext, ask: Nothing) -> SnapshotStatusAnswer:
     archive = archive_of(ctx)
     every = recent_jobs(archive.home)
     own = [(one, state) for one, state in every if (one.tenant, one.agent) == (archive.tenant, archive.agent)]
-    # What other tenants do is told to whoever runs the server alone.
+    # Only the operator of the server sees what other tenants do.
     seen = every if ctx.caller.may("root") else own
     running = any(state == "running" for _, state in seen)
     answer: SnapshotStatusAnswer = {"running": running, "works": [_work_shape(one, state) for one, state in own]}

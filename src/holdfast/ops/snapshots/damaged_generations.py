@@ -61,8 +61,8 @@ class SnapshotSalvageAnswer(TypedDict):
     dryRun: bool
     source: str
     read: dict[str, int]  # sound rows by table
-    lost: dict[str, int] | None  # rows that cannot be read; None: the damaged file does not tell
-    inNeither: NotRequired[dict[str, int] | None]  # those of them that the live memory has not got either
+    lost: dict[str, int] | None  # rows that cannot be read; None: unknown from the damaged file
+    inNeither: NotRequired[dict[str, int] | None]  # those of them that the live memory lacks too
     added: NotRequired[dict[str, int]]
     changed: NotRequired[dict[str, int]]
     removed: NotRequired[dict[str, int]]
@@ -70,7 +70,7 @@ class SnapshotSalvageAnswer(TypedDict):
     conflictCount: NotRequired[int]
     generation: NotRequired[str | None]
     before: NotRequired[str | None]
-    waiting: NotRequired[str]  # why the vault has not got the snapshot of what was live
+    waiting: NotRequired[str]  # why the vault lacks the snapshot of what was live
     next: NotRequired[str]  # what to do now
 
 

@@ -117,7 +117,7 @@ def key_untrust(ctx: CallContext, ask: KeyUntrust) -> Success:
 
 
 def _audit(ctx: CallContext, operation: str, did: str) -> None:
-    if isinstance(ctx.store, ClosedStore):  # trusting a key may be what it takes to have a store at all
+    if isinstance(ctx.store, ClosedStore):  # without a trusted key there may be no store to open
         return
     ctx.store.write(lambda tx: ctx.audit(tx, operation, (did,)))
 

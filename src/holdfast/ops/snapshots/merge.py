@@ -72,7 +72,7 @@ class SnapshotMergeAnswer(TypedDict):
     folders: list[str]
     generation: NotRequired[str | None]
     before: NotRequired[str | None]
-    waiting: NotRequired[str]  # why the vault has not got the snapshot of what was live
+    waiting: NotRequired[str]  # why the vault lacks the snapshot of what was live
 
 
 def snapshot_merge(ctx: CallContext, ask: SnapshotMerge) -> SnapshotMergeAnswer:
@@ -97,7 +97,7 @@ def snapshot_merge(ctx: CallContext, ask: SnapshotMerge) -> SnapshotMergeAnswer:
     answer = merged_shape(done, ask.limit)
     if ask.dry_run:
         return {"success": True, "dryRun": True, **answer}  # type: ignore[typeddict-item]
-    # Also of one that brought nothing: the log is what says that this memory holds it.
+    # Also of one that brought nothing: the log is the evidence that this memory holds it.
     audit_snapshot(ctx, "snapshot_merge", done.a, other=done.b, generation=done.generation)
     made = {"generation": done.generation, "before": done.before}
     if done.waiting:

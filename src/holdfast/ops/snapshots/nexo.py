@@ -127,7 +127,7 @@ def _files(archive: Archive, id: str, files: Iterable[NexoFile]) -> list[str]:
 
 
 def _lay(files: Iterable[NexoFile], place: Path) -> None:
-    """All of them or none: a folder of that name says that they were taken over."""
+    """All of them or none: a folder of that name means that they were imported."""
     building = place.with_name(f".{place.name}.new")
     shutil.rmtree(building, ignore_errors=True)
     make_folder(building)

@@ -66,7 +66,7 @@ def read_progenly(ctx: CallContext, data: Json) -> Json:
 
 
 def _named(name: str) -> str:
-    """The name as that of a file of Markdown; names are the writer's choice, and no path is made of them."""
+    """The name as a Markdown file name; the writer chooses names, so none is used as a path on disk."""
     plain = "/".join(part.lstrip(".") or "_" for part in name.replace("\\", "/").split("/") if part)
     return plain if plain.lower().endswith((".md", ".markdown")) else f"{plain or 'document'}.md"
 

@@ -62,11 +62,11 @@ class SnapshotRestoreAnswer(TypedDict):
     rows: NotRequired[dict[str, int]]
     folders: NotRequired[list[str]]
     leftBehind: NotRequired[str]
-    waiting: NotRequired[str]  # why the vault has not got the snapshot of what was live
-    warnings: NotRequired[list[str]]  # of what other hosts sent to the same vault
+    waiting: NotRequired[str]  # why the vault lacks the snapshot of what was live
+    warnings: NotRequired[list[str]]  # about what other hosts sent to the same vault
     difference: NotRequired[Json]
     damaged: NotRequired[list[Json]]  # generations that were found damaged and are kept
-    next: NotRequired[str]  # how to go on with them
+    next: NotRequired[str]  # how to proceed with them
 
 
 def snapshot_restore(ctx: CallContext, ask: SnapshotRestore) -> SnapshotRestoreAnswer:
@@ -114,7 +114,7 @@ def _previewed(archive: Archive, named: SnapshotSelector, ask: SnapshotRestore) 
 
 
 def _with_notes(archive: Archive, named: SnapshotSelector, made: RestoreResult) -> SnapshotRestoreAnswer:
-    """The answer with all that is to be known beside it."""
+    """The answer with its warnings and next steps."""
     answer = _restored_shape(made)
     if made.damaged:
         answer["damaged"] = [
@@ -134,7 +134,7 @@ def _with_notes(archive: Archive, named: SnapshotSelector, made: RestoreResult) 
 
 
 def _passed_over(archive: Archive, named: SnapshotSelector, id: str) -> list[str]:
-    """That `latest` is not the newest, as a newer one is damaged."""
+    """Report that `latest` is not the newest, as a newer one is damaged."""
     if named.vault or named.name != LATEST:
         return []
     return [
@@ -144,7 +144,7 @@ def _passed_over(archive: Archive, named: SnapshotSelector, id: str) -> list[str
 
 
 def _of_lines(archive: Archive, place: str) -> list[str]:
-    """What is restored is restored, whatever the vault answers now."""
+    """Notices about forks. A failing vault must not fail a restore that is done."""
     try:
         return fork_notices_of(archive, place)
     except Fault:

@@ -33,7 +33,7 @@ from holdfast.store.damage import RESTORE
 
 MOST = 100_000
 ABSENT = "The folder does not exist yet; the first upload creates it. Check its name, and that its disk is mounted."
-# What is said of a snapshot by its gravest finding. Only damage means that its bytes are not what was sealed.
+# A snapshot's status by its gravest finding. Only damage means that its bytes are not what was sealed.
 STATUS: dict[Code, str] = {"untrusted": "not trusted here", "locked": "identity required", "too_new": "too new"}
 
 
@@ -76,7 +76,7 @@ def _line_shape(number: int, line: Fork, held: set[str]) -> Json:
 
 
 def _with_lines(archive: Archive, lines: Sequence[Fork], place: str) -> Json:
-    """What an answer says of them beyond the rest: the lines, and how to bring in those that are not here."""
+    """The fields of an answer about forks: the forks, and how to merge those that are not here."""
     if not lines:
         return {}
     held = held_by(archive)
@@ -99,7 +99,7 @@ class VaultStatusAnswer(TypedDict):
     packs: int
     packBytes: int
     lines: NotRequired[list[Json]]  # where several hosts sent: the newest of each, and whether this memory holds it
-    warnings: NotRequired[list[str]]  # what to do about lines that it does not, or that there is no such folder yet
+    warnings: NotRequired[list[str]]  # what to do about forks that it lacks, or that there is no such folder yet
 
 
 def vault_status(ctx: CallContext, ask: VaultName) -> VaultStatusAnswer:
@@ -232,14 +232,14 @@ def vault_verify(ctx: CallContext, ask: VaultVerify) -> VaultVerifyAnswer:
 
 
 def _verified_shape(report: Report, damaged: bool) -> Json:
-    """What is not trusted here or cannot be opened here may be as sound as the rest."""
+    """A snapshot that is not trusted or cannot be opened here may still be sound."""
     found = next((one.code for one in report.findings if not one.note), None)
     status = "damaged" if damaged else STATUS.get(found, found) if found else "sound"
     return {**report_shape(report), "sound": report.sound or found in ("untrusted", "locked"), "status": status}
 
 
 def _about_damaged(archive: Archive, place: str, damaged: Sequence[str]) -> Iterator[str]:
-    """What to do about damaged ones. Nothing is to be deleted of which no whole copy is known."""
+    """What to do about damaged ones. Never delete one without a known whole copy."""
     whole = {one.id for one in archive.repo.each() if not one.damaged} if damaged else set()
     if again := [id for id in damaged if id in whole]:
         yield (

@@ -3,7 +3,7 @@
     - [category] an observation #tag (context)
     - relation_type [[Another note]] (context)
 
-Each observation becomes a memory of its own, what else the note says one more; relations become links of that one.
+Each observation becomes a memory of its own, the rest of the note one more; relations become links of that one.
 """
 
 from __future__ import annotations
@@ -108,7 +108,7 @@ def _observations(parts: _Parts, common: ImportedMemory) -> Iterator[ImportedMem
 def _parts(body: str) -> _Parts:
     parts = _Parts()
     for line in body.split("\n"):
-        # One space for many: the patterns would try every way to share them out.
+        # Runs of spaces become one: the patterns would try every way to split them.
         item = " ".join(line.split()) if len(line) <= ITEM_CHARS else ""
         if seen := _OBSERVATION.fullmatch(item):
             parts.observations.append((name_of(seen[1]), seen[2]))

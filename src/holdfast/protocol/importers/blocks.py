@@ -13,7 +13,7 @@ _HEADING = re.compile(r" {0,3}(#{1,6})[ \t]+(.*?)[ \t#]*")
 _UNDERLINE = re.compile(r" {0,3}(=+|-+)[ \t]*")
 _ITEM = re.compile(r"([ \t]*)([-*+]|\d{1,4}[.)])[ \t]+(?:\[[ xX]\][ \t]+)?(\S.*)")
 _FENCE = re.compile(r"([ \t]*)(```+|~~~+)")
-# A line across the page, a file that is to be read too, pictures alone: none of them says anything.
+# Horizontal rules, file imports, pictures alone: none of them has content.
 _SILENT = re.compile(
     r" {0,3}([-*_])[ \t]*(?:\1[ \t]*){2,}|[ \t]*@\S+[ \t]*"
     r"|[ \t]*(?:\[?!\[[^\]]{0,500}\]\([^)]{0,2000}\)(?:\]\([^)]{0,2000}\))?[ \t]*)+"
@@ -124,7 +124,7 @@ class _Reader:
             self.open = _OpenBlock("text", _width(line[: len(line) - len(line.lstrip())]), [text])
 
     def _skip_until(self, ends: Callable[[str], bool]) -> None:
-        """Go on after the next line that ends something, or after the last line of all."""
+        """Continue after the next closing line, or after the last line of all."""
         while self.at < len(self.lines):
             self.at += 1
             if ends(self.lines[self.at - 1]):

@@ -1,4 +1,4 @@
-"""JSON of strangers as Python values, within limits. Knows no system's format."""
+"""Untrusted JSON as Python values, within limits. Knows no system's format."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ def document(data: bytes) -> Any:
     """
     if len(data) > MOST_BYTES:
         raise TooLarge(f"the export has {len(data)} bytes; the limit is {MOST_BYTES}", hint="Import it in parts.")
-    # Before parsing: a few bytes can stand for a list of its own. Those inside of texts are counted too.
+    # Before parsing: a few bytes can be a list of its own. Those inside strings are counted too.
     if data.count(b",") + data.count(b"[") + data.count(b"{") > MOST_VALUES:
         raise TooLarge("the export has too many values", hint="Import it in parts.")
     data = data.removeprefix(b"\xef\xbb\xbf")
@@ -39,7 +39,7 @@ _NO_JSON = object()  # stands where there is none, also among lines: no reader t
 
 
 def _parsed(data: bytes) -> Any:
-    # The decoder's error holds the whole document: it must not travel along as the cause of a fault.
+    # The decoder's error holds the whole document: it must not be kept as the cause of a fault.
     try:
         return orjson.loads(data)
     except orjson.JSONDecodeError:

@@ -1,4 +1,4 @@
-"""What the readers give: memories as neutral values, and what was not taken and why."""
+"""What the importers return: memories as neutral values, and what was not taken and why."""
 
 from __future__ import annotations
 
@@ -90,7 +90,7 @@ class ImportResult:
 
 
 class ImportReader:
-    """Gathers a reading, one record at a time: a bad one is noted and the next is read."""
+    """Collects the result, one record at a time: a bad one is noted and the next is read."""
 
     def __init__(self, system: System):
         self.system: System = system
@@ -100,7 +100,7 @@ class ImportReader:
         self._passed: Counter[str] = Counter()
 
     def take(self, taken: ImportedMemory) -> None:
-        """Note a memory, if it says something and can be stored."""
+        """Note a memory, if it has content and can be stored."""
         try:
             if len(self._taken) >= MOST_RECORDS:
                 raise InvalidRequest(f"more than {MOST_RECORDS} memories in one export; import it in parts")
@@ -158,16 +158,16 @@ def _texts(taken: ImportedMemory) -> Iterator[str]:
 def placed(taken: ImportedMemory, platform: str = "", owner: str = "") -> MemoryFacts:
     """Who may see the memory here.
 
-    A system without chats says whose a memory was, not where that person speaks. The platform that the importer
-    names makes it that person's own, from a private chat; without one it is refused, as it would be everybody's.
+    A system without chats knows a memory's owner, but not the platform. The platform that the importer
+    names makes it that person's own, from a private chat; without one it is refused, as all callers would see it.
 
     Args:
         taken: the memory.
         platform: where its owner's name is a sender id.
-        owner: whose it is if that system did not say; without it, such a memory is the agent's own.
+        owner: the owner if that system named none; without it, such a memory is the agent's own.
 
     Raises:
-        InvalidRequest: it has an owner, and nobody said on which platform.
+        InvalidRequest: it has an owner, but no platform was given.
     """
     if taken.facts is not None:
         return taken.facts
@@ -217,5 +217,5 @@ def time_of(value: object) -> int | None:
 
 
 def metadata_of(value: object) -> Json:
-    """Free metadata, without what would say whose a memory is."""
+    """Free metadata, without fields that name an owner."""
     return without_ownership({str(name): one for name, one in value.items()})[0] if isinstance(value, dict) else {}

@@ -27,7 +27,7 @@ _ABOUT_PEOPLE = ("human", "user")
 
 
 def read_letta(data: bytes) -> ImportResult:
-    """Memory blocks, which the agent always had before its eyes, as permanent; archival passages as normal.
+    """Memory blocks, which were always in the agent's context, as permanent; archival passages as normal.
 
     Messages, tools and sources of an agent file are counted, not taken.
 
@@ -48,7 +48,7 @@ def read_letta(data: bytes) -> ImportResult:
 
 def _agent_file(reader: ImportReader, value: dict[str, Any]) -> None:
     agents = [one for one in value["agents"] if isinstance(one, dict)] if _is_list(value, "agents") else []
-    # What stands beside the agents is theirs together; of one agent alone its name is known.
+    # What stands beside the agents belongs to all of them; only a single agent gives it a name.
     shared = name_of(agents[0].get("name")) if len(agents) == 1 else name_of(value.get("name"))
     holders = [(value, shared), *((agent, name_of(agent.get("name"))) for agent in agents)]
     found = False

@@ -83,7 +83,7 @@ def _pieces(heading: str, lines: list[str]) -> Iterator[tuple[str, str]]:
     """The section in one piece, or cut between paragraphs, and within one only if it is longer than a memory."""
     text = "\n".join(lines).strip()
     if not text or (heading and text.count("\n") == 0):
-        return  # a heading alone says nothing
+        return  # a heading alone has no content
     piece = ""
     for paragraph in text.split("\n\n"):
         if piece and len(piece) + len(paragraph) > SECTION_CHARS:

@@ -1,4 +1,4 @@
-"""Exports of mem0: what get_all and its REST interface answer, and lines of its vector store."""
+"""Exports of mem0: what get_all and its REST interface return, and lines of its vector store."""
 
 from __future__ import annotations
 

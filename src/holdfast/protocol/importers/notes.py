@@ -1,4 +1,4 @@
-"""Markdown files as notes: front matter, body, and which files are notes at all."""
+"""Markdown files as notes: front matter, text, and which files are notes at all."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ Front = dict[str, str | list[str]]
 
 @dataclass(frozen=True, slots=True)
 class Note:
-    """A file: its path in the folder, what its front matter says, and the rest."""
+    """A file: its path in the folder, its front matter, and the rest."""
 
     path: str
     body: str
@@ -32,7 +32,7 @@ class Note:
 
     @property
     def title(self) -> str:
-        """What the front matter calls it, or its first heading, or its file name."""
+        """The title in the front matter, or its first heading, or its file name."""
         said = self.front.get("title")
         if isinstance(said, str) and said:
             return said

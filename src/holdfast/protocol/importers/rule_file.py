@@ -1,6 +1,6 @@
 """A Markdown file of rules (CLAUDE.md, AGENTS.md, notes): each list item or paragraph with its code is one rule.
 
-Headings, and sentences that end with a colon before a list, say what the rules below them are about. Pure.
+Headings, and sentences that end with a colon before a list, are the subject of the rules below them. Pure.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ _WORD = re.compile(r"\w")
 
 @dataclass(frozen=True, slots=True)
 class Rule:
-    """What one rule says, as it is written, and under which headings it stands."""
+    """The text of one rule, as it is written, and its headings."""
 
     text: str
     headings: tuple[str, ...] = ()
@@ -55,7 +55,7 @@ class _OpenRule:
 
     @property
     def is_lead(self) -> bool:
-        """Whether it only says what comes next is about."""
+        """Whether it only introduces what comes next."""
         return len(self.lines) == 1 and self.lines[0].endswith((":", "：")) and "\n" not in self.lines[0]
 
     @property
@@ -121,7 +121,7 @@ class _Assembly:
 
 
 def _code(text: str) -> str:
-    """What stands between the fences: they and the name of the language tell a reader nothing."""
+    """What stands between the fences: they and the name of the language are of no use to a reader."""
     fence, _, rest = text.partition("\n")
     lines = rest.split("\n")
     if lines and lines[-1].strip() and not lines[-1].strip().strip(fence.strip()[0]):

@@ -1,8 +1,8 @@
 """Context: what an agent should know when it starts, within a budget of tokens.
 
 The user's wishes and rules, what is in force, what was found out, open work, the last sessions and the files that
-matter, in that order; each thing said once. No section starves those after it, no item its section: what is too long
-is cut, and the block says so.
+matter, in that order; nothing twice. No section starves those after it, no item its section: what is too long
+is cut, and the block notes it.
 """
 
 from __future__ import annotations
@@ -36,13 +36,13 @@ TITLE_CHARS = 120
 OUTCOME_CHARS = 300
 
 PAST, FILES = "Last sessions", "Files that matter"
-# What earlier sections leave to a later one, if it has that much to say.
+# What earlier sections leave to a later one, if it has that much content.
 KEPT_FOR = {RULES: 0.0, IN_FORCE: 0.34, FOUND: 0.22, OPEN: 0.14, PAST: 0.06, FILES: 0.02}
 # Where a slot of each label stands; others are rules that an agent wrote for itself.
 SLOT_SECTION = {"project_context": IN_FORCE, "pending_items": OPEN}
 SURE = 0.5
 ITEM_SHARE = 4  # an item may take up to a quarter of the block
-CHARS_PER_TOKEN = 20  # more than any text has that says something
+CHARS_PER_TOKEN = 20  # more than any meaningful text has
 SMALLEST_ITEM = 24  # tokens below which cutting leaves nothing worth reading
 
 OPENING = (
@@ -54,14 +54,14 @@ BRIEF_NOTE = "More was left out for space."
 
 @dataclass(frozen=True, slots=True)
 class ContextItem:
-    """One thing to say: stored text, and how it is shown."""
+    """One entry: stored text, and how it is shown."""
 
     head: str
     body: str
     show: Callable[[str], str]
     chars: int = LINE_CHARS
-    always: bool = False  # stays though the same was said before
-    reason: str = ""  # why it is told
+    always: bool = False  # stays though it repeats an earlier item
+    reason: str = ""  # why it is shown
     ids: tuple[str, ...] = ()  # of the records it was taken from
     parts: tuple[str, ...] = ()  # the texts that the body is made of, if it is several
     source: str = ""  # what kind of record it was taken from
@@ -170,7 +170,7 @@ def _note(omitted: dict[str, int], shortened: dict[str, int]) -> str:
 
 
 def _fitting(items: Sequence[RenderedItem], room: int) -> list[RenderedItem]:
-    """Section by section what fits, with something left for each later section that has something to say."""
+    """Section by section what fits, with something left for each later section that has content."""
     sections = [(head, list(group)) for head, group in groupby(items, key=lambda item: item.head)]
     needs = [_heading(head) + sum(item.tokens for item in group) for head, group in sections]
     left, chosen = room, []
@@ -231,7 +231,7 @@ def _cut(text: str, chars: int) -> str:
 
 
 def _once(items: Iterable[ContextItem]) -> Iterable[ContextItem]:
-    """The items that say something, without those that repeat one before them or a line of it."""
+    """The items with content, without those that repeat one before them or a line of it."""
     said: set[str] = set()
     for item in items:
         if item.head == PAST and sentence_key(item.body) in said:
@@ -247,7 +247,7 @@ def _once(items: Iterable[ContextItem]) -> Iterable[ContextItem]:
 
 
 def _items(sources: ContextSources) -> Iterable[ContextItem]:
-    """Everything there is to say, section by section; within one, what matters most first."""
+    """All items, section by section; within one, what matters most first."""
     slots = [slot for slot in sources.slots if block(slot.content)]  # blank ones show nothing
     items = [*map(_slot_item, slots), *map(_lesson_item, sources.lessons), *map(_memory_item, sources.memories)]
     pinned = {sentence_key(part) for slot in slots for part in slot.content.splitlines()}
@@ -320,7 +320,7 @@ def past_sessions(
 
 
 def _outcome(summary: Summary | None, statements: Sequence[Statement]) -> str:
-    """How a session ended: its last sure statement, or what its summary says of it."""
+    """How a session ended: its last sure statement, or the end in its summary."""
     sure = [one for one in statements if one.worth >= SURE and one.kind != "preference"]
     if sure:
         return max(sure, key=lambda one: (one.at, one.worth)).text

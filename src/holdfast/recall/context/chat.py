@@ -1,4 +1,4 @@
-"""What a model should know when somebody speaks to it in a chat: memories that may be told there, as one block."""
+"""What a model should know when a user writes to it in a chat: memories that the chat may see, as one block."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from holdfast.recall.links import current, linked
 def chat_context(
     ctx: CallContext, project: str | None, said: str, tokens: int, locale: Locale, agent: str | None
 ) -> tuple[str, int]:
-    """The block, and of how many scopes it tells; empty if there is nothing to tell."""
+    """The block, and how many scopes it covers; empty if there is nothing to show."""
     reader = ctx.store.read()
     ranked, _ = ranked_memories(ctx, project or None, agent, said)
     seen = current(ctx, reader, [*ranked, *linked(ctx, reader, ranked, agent)], agent)

@@ -23,7 +23,7 @@ TAKEN_UP = 0.6
 
 @dataclass(frozen=True, slots=True)
 class CurrentStatement:
-    """A statement that holds. `newer`: what was said since and speaks of the same, or may."""
+    """A statement that holds. `newer`: later statements that are, or may be, about the same."""
 
     statement: Statement
     newer: str = ""
@@ -58,7 +58,7 @@ def _standing(statement: Statement, newer: Relation | None, said: Mapping[str, s
 
 
 def _texts(ctx: CallContext, reader: Reader, ids: Sequence[str]) -> dict[str, str]:
-    """What statements and memories of these ids say, as far as the caller may see them."""
+    """The texts of statements and memories of these ids, as far as the caller may see them."""
     some = Condition("id", "in", list(ids))
     said = {one.id: one.text for one in reader.find(STATEMENTS, ctx.tenant, *ctx.sees(), some)}
     kept = reader.find(MEMORIES, ctx.tenant, some) if len(said) < len(set(ids)) else []
@@ -68,7 +68,7 @@ def _texts(ctx: CallContext, reader: Reader, ids: Sequence[str]) -> dict[str, st
 def relations_to(
     ctx: CallContext, reader: Reader, ids: Sequence[str], types: tuple[str, ...] = (SUPERSEDES, UPDATES)
 ) -> dict[str, Relation]:
-    """What replaced each of these statements or memories, or speaks of the same anew; the surest, then the last."""
+    """What replaced each of these statements or memories, or is a later one on it; the surest, then the last."""
     found: dict[str, Relation] = {}
     kinds = Condition("type", "in", types)
     for start in range(0, len(ids), BATCH):
@@ -80,7 +80,7 @@ def relations_to(
 
 
 def _taken_up(item: Statement, others: Iterable[Statement]) -> bool:
-    """Whether something said in a later session is about the same: it is done, or told there as it stands now."""
+    """Whether something said in a later session is about the same: it is done, or its current state is there."""
     own = stems(item.text)
     return bool(own) and any(
         other.at > item.at

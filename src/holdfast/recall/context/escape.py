@@ -1,4 +1,4 @@
-"""Stored text inside a context block: it can say anything, but it cannot leave its line or its wrapper."""
+"""Stored text inside a context block: it can hold anything, but it cannot leave its line or its wrapper."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What a session was told already, so that nothing is told twice, and what a prompt brings to mind."""
+"""What a session was shown already, so that nothing is shown twice, and reminders that fit a prompt."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ KIND = "told"
 MOST_TOLD = 3
 MOST_TOKENS = 290
 MOST_KEPT = 400  # ids that are remembered of one session
-FEWEST_WORDS = 3  # of a prompt that says what it is about
+FEWEST_WORDS = 3  # of a prompt that shows what it is about
 LOOKED_AT = 8
 PASSAGE_CHARS = 280
 # Clearly relevant: near in meaning, or near enough and of the same words.
@@ -35,15 +35,15 @@ WORTH_TELLING = 0.4
 
 @dataclass(frozen=True, slots=True)
 class Reminder:
-    """What a prompt brings to mind; empty if nothing clearly bears on it."""
+    """Reminders for a prompt; empty if nothing clearly bears on it."""
 
     text: str = ""
     ids: tuple[str, ...] = ()
-    told: tuple[str, ...] = ()  # the ids of all that need not be told again
+    told: tuple[str, ...] = ()  # the ids of all that need not be shown again
 
 
 def reminder(ctx: CallContext, session_id: str, project: str, prompt: str, agent: str | None) -> Reminder:
-    """Up to three memories of the project that clearly bear on a prompt and were not told in this session."""
+    """Up to three memories of the project that clearly bear on a prompt and were not shown in this session."""
     if len(stems(prompt)) < FEWEST_WORDS or not project:
         return Reminder()
     reader = ctx.store.read()
@@ -74,9 +74,9 @@ def _bears(hit: Hit) -> bool:
 
 
 def _tells_more(hit: Hit, said: Sequence[Statement], prompt: str, told: Collection[str]) -> bool:
-    """Whether it tells something worth keeping that the session was not told: an earlier chore like this one does not.
+    """Whether it has something worth keeping that the session was not shown: an earlier chore like this one has not.
 
-    A context tells the best sentences of a turn; what else the turn said may be what the prompt is about.
+    A context shows the best sentences of a turn; the prompt may be about another sentence of it.
     """
     if isinstance(hit.record, Memory):
         return hit.record.id not in told
@@ -100,13 +100,13 @@ def _day(hit: Hit) -> str:
 
 
 def shown_ids(ctx: CallContext, reader: Reader, session_key: str) -> set[str]:
-    """The records that a session was told of."""
+    """The records that a session was shown."""
     note = reader.get(NOTES, ctx.tenant, _note_id(session_key))
     return set(orjson.loads(note.content)) if note is not None else set()
 
 
 def note_shown(ctx: CallContext, session_key: str, ids: Iterable[str]) -> None:
-    """Remember that a session was told of these records."""
+    """Record that a session was shown these records."""
     new = tuple(dict.fromkeys(ids))
     if not new:
         return

@@ -26,7 +26,7 @@ NEWEST = 200
 RELEVANT = 40
 MOST_HITS = 100
 IMPORTANT = 4  # of 5
-# How many writes back important memories are looked for: no index has them, so that many rows are read at worst.
+# How many writes back important memories are searched: no index has them, so that many rows are read at worst.
 IMPORTANT_WITHIN = 50_000
 TOPIC_OBSERVATIONS = 8
 TOPIC_CHARS = 4_000
@@ -74,7 +74,7 @@ def has_ended(memory: Memory, now: int) -> bool:
 def ranked_memories(
     ctx: CallContext, project: str | None, agent: str | None, about: str = ""
 ) -> tuple[tuple[Memory, ...], int]:
-    """The memories that matter most, best first, and how many others were looked at."""
+    """The memories that matter most, best first, and how many others were considered."""
     relevance: dict[str, float] = {}
     found = {memory.id: memory for memory in _candidates(ctx, project, agent)}
     for memory, share in _relevant(ctx, project, agent, about):

@@ -17,8 +17,8 @@ SECTION_OF = {
     "preference": RULES, "decision": IN_FORCE, "fact": IN_FORCE, "change": IN_FORCE, "finding": FOUND,
     "rejected": FOUND, "open": OPEN,
 }  # fmt: skip
-TOGETHER_CHARS = 420  # sentences of one message that are told in one line
-MOST_EARLIER = 2  # that one line tells; more stand on lines of their own
+TOGETHER_CHARS = 420  # sentences of one message that share a line
+MOST_EARLIER = 2  # on one line; more stand on lines of their own
 LEAST_WORTH = 0.12
 # Half as much after so many sessions of the project: what was said last matters most. Wishes do not fade.
 FADES_IN = 12
@@ -54,7 +54,7 @@ class StatementLine:
 
 
 def _alone(one: CurrentStatement) -> str:
-    """The statement; what is newer stands elsewhere, or is not told."""
+    """The statement; what is newer stands elsewhere, or is not shown."""
     return f"{one.statement.text} ({_mark(one).lower()})" if one.earlier else one.statement.text
 
 
@@ -84,7 +84,7 @@ def statement_lines(statements: Sequence[CurrentStatement], told: Collection[str
 
 
 def _once(statements: Sequence[CurrentStatement], told: Collection[str]) -> list[CurrentStatement]:
-    """What is worth telling, newest first, each sentence as it was said last."""
+    """What is worth showing, newest first, each sentence as it was said last."""
     said, kept = set(told), []
     for one in sorted(statements, key=lambda one: -one.statement.at):
         if one.statement.worth >= LEAST_WORTH and (key := sentence_key(one.statement.text)) not in said:
@@ -94,7 +94,7 @@ def _once(statements: Sequence[CurrentStatement], told: Collection[str]) -> list
 
 
 def _roots(kept: Sequence[CurrentStatement]) -> Mapping[str, str]:
-    """Of each statement that a newer one follows, the newest of that chain that is told."""
+    """Of each statement that a newer one follows, the newest of that chain that is shown."""
     newer = {one.statement.id: one.newer_id for one in kept}
     roots: dict[str, str] = {}
     for id in newer:
@@ -108,7 +108,7 @@ def _roots(kept: Sequence[CurrentStatement]) -> Mapping[str, str]:
 
 
 def _join(lines: dict[tuple[str, str, int], StatementLine], one: CurrentStatement) -> StatementLine:
-    """Put it to those of its message and section, or begin another line if that one is full."""
+    """Add it to the line of its message and section, or begin another line if that one is full."""
     head, source, number = SECTION_OF[one.statement.kind], one.statement.source_id, 0
     while line := lines.get((head, source, number)):
         if sum(len(other.statement.text) + 1 for other in line.said) + len(one.statement.text) <= TOGETHER_CHARS:

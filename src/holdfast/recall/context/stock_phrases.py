@@ -1,4 +1,4 @@
-"""Sentences that an agent says again and again, each time of another thing: they tell nothing of the project.
+"""Sentences that an agent repeats, each time about another thing: they hold nothing about the project.
 
 Found by their wording alone: most of such a sentence is made of runs of words that stand in several other messages too.
 Code and the user's own sentences do not count, so a command or a wish that comes up often is no stock phrase.

@@ -1,4 +1,4 @@
-"""Which days a text speaks of, in English. Pure: the moment it is read is handed in."""
+"""Which days a text names, in English. Pure: the caller passes the current time."""
 
 from __future__ import annotations
 
@@ -90,14 +90,14 @@ def spans(question: str, now_ms: int) -> tuple[Span, ...]:
 
 
 def beside_days(question: str, now_ms: int) -> str:
-    """What a question says beside the days that it names, in lower case."""
+    """The rest of a question without the days that it names, in lower case."""
     text = question[:READ_CHARS].lower()
     places = [found.span() for found, _ in _read(text, day_of(now_ms))]
     return "".join(" " if any(first <= at < end for first, end in places) else sign for at, sign in enumerate(text))
 
 
 def whole(text: str, today: date) -> Span | None:
-    """The days that a text in lower case names if it says nothing else; it is read as if "in" stood before it."""
+    """The days that a text in lower case names if it holds nothing else; it is read as if "in" stood before it."""
     led = f"in {text}"
     return next((span for found, span in _read(led, today) if found.start() <= 3 and found.end() == len(led)), None)
 

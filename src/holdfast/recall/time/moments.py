@@ -1,6 +1,6 @@
 """The moment an argument names: an ISO time, milliseconds, or English words such as "3 days ago" and "last week".
 
-It must be understood or refused. Days are read as in questions; nothing here knows a clock: now is handed in.
+It must be understood or refused. Days are read as in questions; the caller passes the current time.
 """
 
 from __future__ import annotations
@@ -79,7 +79,7 @@ def _before(now: int, many: int, unit: str) -> int | None:
 
 
 def _days(text: str, today: date) -> Span | None:
-    """The days that a text names: without a year the last ones that have begun, unless it says "this"."""
+    """The days that a text names: without a year the last ones that have begun, except after "this"."""
     this, name = text.startswith("this "), text.removeprefix("this ")
     if name in WEEKDAYS:
         ago = today.weekday() - WEEKDAYS.index(name)

@@ -1,7 +1,7 @@
 """Where memories belong: folders and concepts, drawn together by what memories share and by the folders' parents.
 
-A memory lies in the folders of its files; one without files lies in its project. Only the newest memories are looked
-at, and of what they name only what most of them name is drawn: the drawing says how much it left out.
+A memory lies in the folders of its files; one without files lies in its project. Only the newest memories are
+read, and of what they name only what most of them name is drawn: the map reports how much it left out.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ from holdfast.store.tables import MEMORIES
 
 MOST_MEMORIES = 10_000
 MOST_EDGES = 8_000
-CONCEPTS_OF_ONE = 24  # of one memory; a list of hundreds says nothing about any of them
+CONCEPTS_OF_ONE = 24  # of one memory; a list of hundreds describes none of them
 
 Node = tuple[str, str]  # kind and name
 Edge = tuple[Node, Node]

@@ -111,8 +111,8 @@ def _restored_first(archive: Archive, dry_run: bool) -> str | None:
     if id is not None and not dry_run:
         raise Conflict(
             f"salvage: {known}, which may contain more than the readable rows",
-            hint="If it can no longer be restored, pass --alone. Otherwise restore it first; salvage then adds the newer "
-            f"records: {RESTORE}",
+            hint="If it can no longer be restored, pass --alone. Otherwise restore it first; salvage then adds the "
+            f"newer records: {RESTORE}",
         )
     return id
 
