@@ -7,7 +7,7 @@
     documents = memory.restore()
 
 Format `colony-memory/1`, read and written by the colony-memory package as well. docs/colony.md describes both.
-This room must not know the engine: documents come in as names and texts, and leave as such.
+This package must not import the engine: documents come in as names and texts, and leave as such.
 """
 
 from holdfast.colony.files import VaultBackend

@@ -28,7 +28,7 @@ from holdfast.remote.exchange import answered, seconds_to_wait
 from holdfast.remote.failure import Failure
 from holdfast.remote.guard import AddressGuard
 
-# A file of 1.1 million characters, should each of them be escaped in the answer.
+# A file of 1.1 million characters, each of them escaped in the answer.
 MOST_ANSWER_BYTES = 8_000_000
 PREFIX = "cmem."
 
@@ -40,7 +40,7 @@ class Answer:
     body: bytes
 
 
-# Without a handler its warnings would go to standard error, before the fault that tells the same.
+# Without a handler its warnings would go to standard error, before the fault that reports the same.
 logging.getLogger("colony_sdk").addHandler(logging.NullHandler())
 
 
@@ -70,7 +70,7 @@ class VaultClient(ColonyClient):
         return self._object("GET", "/vault/status")
 
     def vault_list_files(self) -> dict[str, Any]:
-        """All of our files. A listing that goes on is followed by its cursor, or else by the number of files so far."""
+        """All of our files. Further pages are read by cursor, or else by the number of files so far."""
         items: dict[str, Any] = {}
         more: dict[str, Any] = {}
         while True:
@@ -110,9 +110,9 @@ class VaultClient(ColonyClient):
         return _parsed(self._asked(method, path, body, headers))
 
     def _asked(self, method: str, path: str, body: object = None, headers: Mapping[str, str] | None = None) -> Answer:
-        """The answer to a request that succeeded, asked for again as the SDK's settings say.
+        """The answer to a request that succeeded, retried as the SDK's settings define.
 
-        Asking again is safe: a file is stored whole and on the same condition, and deleting may find it gone.
+        Retrying is safe: a file is stored whole and on the same condition, and deleting may find it gone.
         """
         renewed, attempt = False, 0
         while True:
@@ -173,10 +173,10 @@ class VaultClient(ColonyClient):
 
 
 def _site(base_url: str) -> Site:
-    """The site of that URL, if a key may travel there.
+    """The origin of that URL, if a key may be sent there.
 
     Raises:
-        ColonyInvalid: it may not. Nobody knows where a name leads, and the SDK sends the key before we can see it.
+        ColonyInvalid: it may not. Where a name leads is unknown, and the SDK sends the key before we can see it.
     """
     try:
         site = checked_site("base_url", base_url, keyed=True)

@@ -33,11 +33,11 @@ def seal(data: bytes, recipients: Sequence[Any]) -> bytes:
 
 
 def unseal(data: bytes, identities: Sequence[Any]) -> bytes:
-    """The bytes that were encrypted.
+    """The decrypted bytes.
 
     Raises:
         ColonyLocked: no identity opens them.
-        ColonyDamaged: they are not what was written.
+        ColonyDamaged: they were changed.
     """
     if not identities:
         raise ColonyLocked("restore: the snapshot is encrypted, and no identity was given")

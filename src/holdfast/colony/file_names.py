@@ -1,4 +1,4 @@
-"""Labels, snapshot ids and the names of files in a vault. Whatever is not spelled like this is not ours to touch.
+"""Labels, snapshot ids and the names of files in a vault. Other names are not ours and stay untouched.
 
     cmem.<label>.<id>.p<seq>.json       a part
     cmem.<label>.<id>.manifest.json     the manifest
@@ -48,7 +48,7 @@ def series_of(label: str) -> Series:
     """The series that a label names: lower case, and everything but letters, digits, `_` and `-` becomes `-`.
 
     Raises:
-        ColonyInvalid: nothing is left of it, so that it would share a series with every other such label; or too long.
+        ColonyInvalid: nothing is left of it, so it would share a series with every other such label; or it is too long.
     """
     if not isinstance(label, str) and label is not None:
         raise ColonyInvalid("label: not text")
@@ -63,7 +63,7 @@ def series_of(label: str) -> Series:
 
 @dataclass(frozen=True, slots=True)
 class ParsedName:
-    """What the name of a file says."""
+    """The fields in the name of a file."""
 
     label: str
     id: str
@@ -71,7 +71,7 @@ class ParsedName:
 
 
 def read_name(name: str) -> ParsedName | None:
-    """Which snapshot's file this is; None when it is none."""
+    """Which snapshot the file belongs to; None if the name is not one of ours."""
     match = _OF_SNAPSHOT.fullmatch(name)
     if not match:
         return None
@@ -80,7 +80,7 @@ def read_name(name: str) -> ParsedName | None:
 
 
 def age_order(id: str) -> tuple[bool, str]:
-    """Sorts ids by age. An id that is no time is older than any that is: nobody can write one that comes after it."""
+    """Sorts ids by age. An id that is no time is older than any that is: no writer can make one that comes after it."""
     return began(id) is not None, id
 
 
@@ -96,7 +96,7 @@ def began(id: str) -> datetime | None:
 
 
 def next_id(present: Iterable[str], now_ms: int, chance: str) -> str:
-    """An id for now that sorts after all that are there, also if this clock is behind the one they were made by.
+    """An id for now that sorts after all that are there, even if this clock is behind the one they were made by.
 
     Raises:
         ColonyMemoryError: one of them is of the last microsecond that can be written.

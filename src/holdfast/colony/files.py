@@ -24,10 +24,10 @@ from holdfast.core.errors import (
 )
 from holdfast.core.ports import Clock
 
-# By the API's description uploads and deletions share one count; the SDK's says 60 of each. Planned for is the former.
+# By the API's description uploads and deletions share one count; the SDK's has 60 of each. We plan for the former.
 OPERATIONS_PER_HOUR = 60
 HOUR = 3600.0
-# A vault says 0 until its first write, and has this much then.
+# A vault reports 0 until its first write, and has this much then.
 FIRST_QUOTA = 10 * 1024 * 1024
 
 _FULL = {"QUOTA_EXCEEDED", "LIMIT_EXCEEDED"}
@@ -36,7 +36,7 @@ _MOST_PAGES = 10_000
 
 @runtime_checkable
 class VaultBackend(Protocol):
-    """What is used of `colony_sdk.ColonyClient`; any object with these methods will do."""
+    """The methods used of `colony_sdk.ColonyClient`; any object with these methods will do."""
 
     def vault_status(self) -> Any: ...
     def vault_list_files(self) -> Any: ...
@@ -46,7 +46,7 @@ class VaultBackend(Protocol):
 
 
 class FileMissing(Exception):
-    """The vault says that there is no such file."""
+    """The vault reports that there is no such file."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,7 +56,7 @@ class FileContent:
 
 
 class VaultFiles:
-    """A vault's files. Every method raises ColonyMemoryError for whatever goes wrong."""
+    """A vault's files. Every method raises ColonyMemoryError on any failure."""
 
     def __init__(self, backend: VaultBackend, clock: Clock):
         self._backend = backend
@@ -70,7 +70,7 @@ class VaultFiles:
         return _object(self._ask("status", self._backend.vault_status), "status")
 
     def room(self) -> int | None:
-        """Bytes that can still be stored; None when the vault does not say."""
+        """Bytes that can still be stored; None when the vault does not report it."""
         status = self.status()
         quota, used, free = (status.get(key) for key in ("quota_bytes", "used_bytes", "available_bytes"))
         if type(quota) is int and quota == 0:
@@ -106,7 +106,7 @@ class VaultFiles:
         """The text of a file.
 
         Raises:
-            Missing: the vault says that there is none of that name.
+            Missing: the vault reports that there is none of that name.
         """
         answer = _object(self._ask(f"read {name}", lambda: self._backend.vault_get_file(name), name), f"read {name}")
         text, etag = answer.get("content"), answer.get("etag")
@@ -126,7 +126,7 @@ class VaultFiles:
         try:
             self._put(name, text, if_none_match=True)
         except ColonyConflict:
-            # An answer that got lost is asked for again, and then the file is there already: our own.
+            # A request whose answer was lost is repeated, and then the file is there already: our own.
             try:
                 mine = self.read(name).text == text
             except FileMissing:
@@ -146,7 +146,7 @@ class VaultFiles:
             self._put(name, text, if_match=etag)
 
     def delete(self, name: str) -> None:
-        """Remove a file; gone already is fine."""
+        """Remove a file; one that is gone already is no error."""
         self._count()
         try:
             self._ask(f"delete {name}", lambda: self._backend.vault_delete_file(name), name)
@@ -159,7 +159,7 @@ class VaultFiles:
             self.delete(name)
 
     def changes_left(self, listing: VaultListing) -> int | None:
-        """How many more changes the vault takes in this hour, as far as can be known here; None: as many as we like.
+        """How many more changes the vault takes in this hour, as far as is known here; None: no limit.
 
         What other processes wrote within the hour shows in the listing. What they deleted does not.
         """
@@ -193,12 +193,12 @@ class VaultFiles:
             self._changes.popleft()
 
     def _ask(self, doing: str, call: Callable[[], Any], name: str | None = None) -> Any:
-        """The client's answer. Whatever it raises becomes one of our faults; of a file by name it may say Missing."""
+        """The client's answer. Whatever it raises becomes one of our faults; of a file by name it may be Missing."""
         try:
             return call()
         except Exception as error:  # noqa: BLE001 a client may raise anything; all of it is raised again as a fault
             fault = _fault(error, doing, name)
-        raise fault  # out here: the client's error may hold what was stored, and would travel along
+        raise fault  # out here: the client's error may hold what was stored, and would be chained
 
 
 def _fault(error: Exception, doing: str, name: str | None) -> Exception:
@@ -223,7 +223,7 @@ def _fault(error: Exception, doing: str, name: str | None) -> Exception:
 
 
 def _is_missing(error: Exception, name: str) -> bool:
-    """By HTTP, or as a dict or a folder in the place of a vault says it."""
+    """As reported by HTTP, or by a dict or a folder that stands in for a vault."""
     if isinstance(error, KeyError):
         return error.args == (name,)
     return getattr(error, "status", None) == 404 or isinstance(error, FileNotFoundError)
@@ -273,7 +273,7 @@ def _following(answer: Any, count: int, first: bool) -> str | None:
     """The cursor of the next page; None after the last.
 
     Raises:
-        ColonyUnreachable: there is more, and no way to it. A part must never be taken for the whole.
+        ColonyUnreachable: there are more pages, but no cursor. A part must never be taken for the whole.
     """
     if isinstance(answer, list):
         return None

@@ -1,4 +1,4 @@
-"""What lies in a vault, by the names alone. Presence is decided here: a file is there if it is listed."""
+"""What is in a vault, by the names alone. Presence is decided here: a file exists if it is listed."""
 
 from __future__ import annotations
 

@@ -1,7 +1,7 @@
-"""The files of a snapshot: manifest, parts and pointer, written as colony-memory writes them and read with distrust.
+"""The files of a snapshot: manifest, parts and pointer, written as colony-memory writes them and read as untrusted.
 
 docs/colony.md has their fields. An encrypted snapshot has a format name of its own, so that a reader that knows nothing
-of it says so instead of failing inside gzip.
+of it reports that instead of failing inside gzip.
 """
 
 from __future__ import annotations
@@ -26,9 +26,9 @@ CODECS = {FORMAT: "gzip+base64", SEALED_FORMAT: "gzip+age+base64"}
 
 # Part of the format: readers join whatever they find, but equal documents should give equal parts everywhere.
 PART_CHARS = 700_000
-# The vault refuses files over 1 MB, and does not say which kind of MB.
+# The vault refuses files over 1 MB, without defining which kind of MB.
 MOST_FILE_BYTES = 1_000_000
-# What is read may be a little longer than what the server lets anyone write.
+# What is read may be a little longer than what the server lets a client write.
 MOST_FILE_CHARS = 1_200_000
 # 10 MB of vault are 15 parts. This is for vaults of another size, and keeps a manifest from naming millions.
 MOST_PARTS = 10_000
@@ -38,7 +38,7 @@ _SHA256 = re.compile(r"sha256:[0-9a-f]{64}")
 
 @dataclass
 class SnapshotInfo:
-    """What a manifest says of its snapshot. An encrypted one tells neither the names nor the SHA-256 of its texts."""
+    """The contents of a manifest. An encrypted one has neither the names nor the SHA-256 of its texts."""
 
     snapshot_id: str
     label: str
@@ -60,7 +60,7 @@ class Manifest:
     parts: tuple[str, ...]
     encrypted: bool
     signature: object
-    message: bytes  # what the signature is of
+    message: bytes  # the signed bytes
 
 
 @dataclass(frozen=True)
@@ -107,7 +107,7 @@ def _part(form: str, id: str, seq: int, chunk: str) -> str:
 
 
 def pointer_text(series: Series, id: str, updated_at: str) -> str:
-    """The pointer, which other readers go by; byte for byte what colony-memory writes."""
+    """The pointer, which other readers follow; byte for byte what colony-memory writes."""
     fields = {
         "format": POINTER_FORMAT,
         "label": series.label,
@@ -120,7 +120,7 @@ def pointer_text(series: Series, id: str, updated_at: str) -> str:
 
 @dataclass(frozen=True, slots=True)
 class Pointer:
-    """What a pointer says; nothing when it cannot be read, as others overwrite it and nothing depends on it."""
+    """The contents of a pointer; nothing when it cannot be read, as others overwrite it and nothing depends on it."""
 
     id: str | None = None
     given: str | None = None
@@ -139,7 +139,7 @@ def read_manifest(text: str, series: Series, id: str) -> Manifest:
     """The manifest of that snapshot.
 
     Raises:
-        ColonyDamaged: it is another's, or its fields are not what they should be.
+        ColonyDamaged: it is of another snapshot, or its fields are invalid.
         ColonyUnknown: it is of a format or codec that this version does not know.
     """
     name = f"snapshot {series.label} {id}"
@@ -163,7 +163,7 @@ def read_manifest(text: str, series: Series, id: str) -> Manifest:
 
 
 def _problem(fields: dict[str, Any], series: Series, id: str) -> str | None:
-    """Why these cannot be the fields of that snapshot's manifest."""
+    """Why these fields cannot be that snapshot's manifest."""
     if (fields.get("label"), fields.get("snapshot_id")) != (series.label, id):
         return "the manifest belongs to another snapshot"
     count = fields.get("part_count")
@@ -215,7 +215,7 @@ def _object(text: str, name: str) -> dict[str, Any]:
     try:
         value = orjson.loads(text)
     except (orjson.JSONDecodeError, UnicodeEncodeError):
-        value = None  # refused below: the decoder's error holds the whole text and would travel along
+        value = None  # refused below: the decoder's error holds the whole text and would be chained
     if not isinstance(value, dict):
         raise ColonyDamaged(f"{name}: the file is not a JSON object")
     return value

@@ -51,7 +51,7 @@ class ColonyMemory:
         trusted: The did:keys whose snapshots are taken. With these or a signer, all others are refused.
         recipients: age public keys (`age1…`, `ssh-…`); with any, backups are encrypted for them.
         identities: age identities (`AGE-SECRET-KEY-1…`) that open encrypted snapshots.
-        most_bytes: What a snapshot may unpack to, whatever it says of itself.
+        most_bytes: What a snapshot may unpack to, whatever it claims.
         state: A file that remembers which snapshots were seen, so that a vault that was set back is refused in the next
             process too. One for each vault.
     """
@@ -98,10 +98,10 @@ class ColonyMemory:
     def backup(
         self, documents: dict[str, str], *, label: str = "default", signer: Any = None, prune_keep: int | None = None
     ) -> SnapshotInfo:
-        """Store the documents as a new snapshot, and say what was stored.
+        """Store the documents as a new snapshot, and return what was stored.
 
         With `prune_keep`, only that many snapshots of the label stay. They are deleted after the new one is stored;
-        before it only if there is no room otherwise, and then as late as can be.
+        before it only if there is no room otherwise, and then as late as possible.
 
         Raises:
             ColonyInvalid: a value cannot be accepted; also a ValueError.
@@ -159,7 +159,7 @@ class ColonyMemory:
             ColonyDamaged, ColonyUntrusted, ColonyUnknown: it must not be used, or the vault was set back to an older
                 one than this client has seen; also a ValueError.
             ColonyLocked: it is encrypted, and no identity opens it.
-            ColonyMemoryError: the vault failed. That says nothing about what is stored.
+            ColonyMemoryError: the vault failed. That implies nothing about what is stored.
         """
         series = series_of(label)
         for _ in range(TRIES):
@@ -222,7 +222,7 @@ class ColonyMemory:
     def list_snapshots(self, *, label: str | None = None) -> list[SnapshotInfo]:
         """The snapshots that could be restored, newest first; of all labels, unless one is named.
 
-        Others may be in the vault too: refused_snapshots() says which, and why.
+        Others may be in the vault too: refused_snapshots() lists them with the reason.
         """
         found = [
             one.manifest.info
@@ -253,7 +253,7 @@ class ColonyMemory:
         """What restore() would give; None when the vault has nothing of that label.
 
         Raises:
-            ColonyDamaged, ColonyUntrusted, ColonyUnknown: what is there must not be used.
+            ColonyDamaged, ColonyUntrusted, ColonyUnknown: the newest snapshot must not be used.
         """
         series = series_of(label)
         for _ in range(TRIES):
@@ -312,7 +312,7 @@ class ColonyMemory:
             self._files.delete_all(listing.files_of(series, drop.id))
 
     def delete_snapshot(self, *, label: str, snapshot_id: str) -> None:
-        """Delete one snapshot; that there is none is fine.
+        """Delete one snapshot; a missing one is no error.
 
         Raises:
             ColonyMemoryError: the vault did not delete all of it.
@@ -353,7 +353,7 @@ class ColonyMemory:
             raise ColonyInvalid("export: names and texts must be str")
         return dict(memory)
 
-    # What all of them need
+    # Shared helpers
 
     def _survey(self) -> Surveyor:
         own = frozenset() if self.signer is None else frozenset({did_of_signer(self.signer)})

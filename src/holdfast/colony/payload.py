@@ -1,6 +1,6 @@
-"""Documents as one block of text, and back: canonical JSON, gzip, age if asked for, base64.
+"""Documents as one block of text, and back: canonical JSON, gzip, age on request, base64.
 
-Everything that comes back is foreign until its sizes and its SHA-256 are those of the manifest.
+Everything read is untrusted until its sizes and its SHA-256 are those of the manifest.
 """
 
 from __future__ import annotations
@@ -44,7 +44,7 @@ class PackedDocuments:
 
 @dataclass(frozen=True, slots=True)
 class ExpectedBlock:
-    """What a manifest says about the block."""
+    """What a manifest records about the block."""
 
     blob_chars: int
     byte_size: int
@@ -98,7 +98,7 @@ def sha256(data: bytes) -> str:
 
 
 def canonical(value: object) -> bytes:
-    """The one spelling that hashes and signatures are of: keys by code point, no spaces, UTF-8 without escapes.
+    """The canonical JSON that hashes and signatures cover: keys by code point, no spaces, UTF-8 without escapes.
 
     Raises:
         UnicodeEncodeError: a text holds half a surrogate pair.
@@ -107,7 +107,7 @@ def canonical(value: object) -> bytes:
         return orjson.dumps(value, option=orjson.OPT_SORT_KEYS)
     except TypeError:
         pass
-    # A new error: the one of the library may hold the text.
+    # A new error: the library's own may hold the text.
     raise UnicodeEncodeError("utf-8", "\udcff", 0, 1, "surrogates not allowed")
 
 
@@ -165,7 +165,7 @@ def _documents(plain: bytes) -> dict[str, str]:
     try:
         documents = orjson.loads(plain)
     except orjson.JSONDecodeError:
-        documents = None  # refused below: the decoder's error holds the whole text and would travel along
+        documents = None  # refused below: the decoder's error holds the whole text and would be chained
     if not isinstance(documents, dict) or not all(isinstance(text, str) for text in documents.values()):
         raise ColonyDamaged("restore: the stored data is not a set of named texts")
     return documents

@@ -11,7 +11,7 @@ from holdfast.colony.manifest import MOST_FILE_BYTES, SnapshotParts
 from holdfast.colony.survey import ExaminedSnapshot, SnapshotState
 from holdfast.core.errors import ColonyInvalid, ColonyRateLimited, QuotaExceeded
 
-# Nobody writes a snapshot for this long; what has no manifest by then was left by a writer that stopped.
+# No writer takes this long for a snapshot; what has no manifest by then was left by a writer that stopped.
 ORPHANED_AFTER = timedelta(hours=1)
 
 
@@ -43,7 +43,7 @@ def checked_keep(keep: object, name: str) -> int:
 
 
 def prunable(snapshots: Sequence[ExaminedSnapshot], keep: int) -> list[str]:
-    """The ids that are not among the newest `keep` complete ones and help nobody, oldest first.
+    """The ids that are not among the newest `keep` complete ones and are of no use, oldest first.
 
     Broken ones go only if they are older than a complete one: until then they are all there is. What another signer or
     a newer version wrote stays.
@@ -61,7 +61,7 @@ def prunable(snapshots: Sequence[ExaminedSnapshot], keep: int) -> list[str]:
 
 
 def abandoned(orphaned: Sequence[str], now_ms: int) -> list[str]:
-    """The leftover ids that no writer is at work on any more, as far as the times in them tell."""
+    """The leftover ids that no writer is working on any more, judged by the times in them."""
     limit = datetime.fromtimestamp(now_ms / 1000, UTC) - ORPHANED_AFTER
     return [id for id in orphaned if (time := began(id)) is None or time < limit]
 

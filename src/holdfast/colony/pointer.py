@@ -1,4 +1,4 @@
-"""The pointer to the latest snapshot. Other readers go by it; here nothing depends on what it says."""
+"""The pointer to the latest snapshot. Other readers follow it; here nothing depends on its contents."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from holdfast.colony.inventory import VaultListing
 from holdfast.colony.manifest import Pointer, pointer_text, read_pointer
 from holdfast.core.errors import ColonyConflict
 
-# Another writer's change in between is rare; one in each of several attempts is not chance.
+# Another writer's change in between is rare; one in each of several attempts is not a coincidence.
 TRIES = 5
 
 
@@ -23,7 +23,7 @@ class PointerFiles:
     now: Callable[[], str]
 
     def read(self, listing: VaultListing, series: Series) -> Pointer:
-        """What the pointer says; nothing, if there is none."""
+        """The contents of the pointer; nothing if there is none."""
         seen = self._seen(listing, series)
         return Pointer() if seen is None else read_pointer(seen.text)
 

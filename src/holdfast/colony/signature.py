@@ -32,7 +32,7 @@ class Ed25519Signer:
 
     @property
     def seed(self) -> bytes:
-        """The 32 bytes that are the key; whoever has them can sign in its name."""
+        """The 32 bytes that are the key; a holder of them can sign in its name."""
         return self._seed
 
     def sign(self, message: bytes) -> bytes:
@@ -70,7 +70,7 @@ def signature_by(signer: Signer, message: bytes) -> dict[str, str]:
     """The signature as it stands in a manifest.
 
     Raises:
-        ColonyInvalid: what the signer gave does not hold for its own key; nobody could restore the snapshot.
+        ColonyInvalid: what the signer gave is not valid for its own key; no client could restore the snapshot.
     """
     did = did_of_signer(signer)
     text = base64.urlsafe_b64encode(signer.sign(message)).decode("ascii").rstrip("=")
@@ -80,10 +80,10 @@ def signature_by(signer: Signer, message: bytes) -> dict[str, str]:
 
 
 def check_signature(signature: object, message: bytes, trusted: frozenset[str] | None, name: str) -> None:
-    """Pass if the signature holds and its key is trusted; with `trusted` None every key is, and a signature not needed.
+    """Pass if the signature is valid and its key trusted; with `trusted` None any key is, and no signature is needed.
 
     Raises:
-        ColonyUntrusted: it does not, or is not, or is not there.
+        ColonyUntrusted: the signature is invalid or missing, or its key is not trusted.
     """
     if signature is None:
         if trusted is not None:

@@ -19,7 +19,7 @@ from holdfast.core.disk import disk_fault, make_folder, write_durably
 from holdfast.core.errors import ColonyDamaged, ColonyInvalid
 
 _FORMAT = "holdfast-colony-state/1"
-# A label and an id for each series: a file larger than this is none of ours.
+# A label and an id for each series: a larger file is not ours.
 _MOST_BYTES = 1 << 20
 
 
@@ -68,7 +68,7 @@ class ClientState:
             self.forget(label, instead)
 
     def forget(self, label: str, instead: str | None = None) -> None:
-        """Take what the vault has for right again."""
+        """Accept what the vault has as right again."""
         with self._change() as now:
             now.newest.pop(label, None)
             if instead is not None:
@@ -105,7 +105,7 @@ def _read(file: Path) -> _Seen:
     """The state in the file; nothing, where there is no file.
 
     Raises:
-        ColonyInvalid: it is no such file. Taking it for empty would give up what it guards.
+        ColonyInvalid: it is no such file. Treating it as empty would disable the rollback check.
     """
     try:
         with file.open("rb") as opened:

@@ -1,4 +1,4 @@
-"""What the snapshots of a label are worth: which can be restored, and why the others cannot."""
+"""The state of a label's snapshots: which can be restored, and why the others cannot."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ class SnapshotState(Enum):
     COMPLETE = "complete"
     INCOMPLETE = "incomplete"  # its manifest is sound, but not all parts are there
     DAMAGED = "damaged"
-    STRANGE = "strange"  # of another signer or a format unknown here: somebody else may need it
+    STRANGE = "strange"  # of another signer or a format unknown here: another client may need it
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,7 +40,7 @@ class ExaminedSnapshot:
 
 
 class FileVanished(Exception):
-    """A listed file was gone when it was read: somebody deletes at the same time."""
+    """A listed file was gone when it was read: another client deletes at the same time."""
 
 
 @dataclass(frozen=True)
@@ -75,7 +75,7 @@ class Surveyor:
             raise FileVanished(name) from None
 
     def examine(self, listing: VaultListing, series: Series, id: str) -> ExaminedSnapshot:
-        """What a snapshot is worth, as far as its manifest and the names of its parts tell."""
+        """The state of a snapshot, judged by its manifest and the names of its parts."""
         try:
             manifest = self.manifest(series, id)
         except (ColonyUntrusted, ColonyUnknown) as fault:

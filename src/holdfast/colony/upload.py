@@ -1,4 +1,4 @@
-"""Storing the files of a snapshot: whole, or as if nothing had been."""
+"""Storing the files of a snapshot: all of them, or none."""
 
 from __future__ import annotations
 
@@ -33,17 +33,17 @@ def store(files: VaultFiles, built: SnapshotParts, room: int | None, drops: Sequ
         for _, names in waiting:
             files.delete_all(names)
     except ColonyMemoryError as fault:
-        # A conflict is over the last one, which is another writer's then.
+        # A conflict is about the last one, which then belongs to another writer.
         _withdraw(files, written[:-1] if isinstance(fault, ColonyConflict) else written)
         raise
 
 
 def _withdraw(files: VaultFiles, written: Sequence[str]) -> None:
-    """Delete what was written in vain, the manifest first. Where the vault fails again, prune() finds it later."""
+    """Delete what a failed upload wrote, the manifest first. Where the vault fails again, prune() finds it later."""
     try:
         files.delete_all(reversed(written))
     except ColonyMemoryError:
-        return  # the fault that began it is the one to tell
+        return  # the fault that began it is the one to report
 
 
 def settle(files: VaultFiles, built: SnapshotParts, series: Series) -> None:
@@ -57,7 +57,7 @@ def settle(files: VaultFiles, built: SnapshotParts, series: Series) -> None:
         if built.manifest[0] not in listing:
             newest = max(listing.finished(series), key=age_order, default="")
             if age_order(newest) > age_order(built.info.snapshot_id):
-                return  # pruned by whoever stored a newer one
+                return  # pruned by the writer of a newer one
             raise ColonyConflict("backup: another writer deleted the snapshot during the upload")
         lost = [(name, text) for name, text in built.parts if name not in listing]
         if not lost:

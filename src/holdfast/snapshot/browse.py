@@ -1,4 +1,4 @@
-"""Reading a snapshot without restoring it: its store is laid out privately. Plain ones asked lately stay laid out."""
+"""Reading a snapshot without restoring it: its store is unpacked privately. Recently read plain ones stay unpacked."""
 
 from __future__ import annotations
 
@@ -48,8 +48,8 @@ class PastMemory:
 
 @contextmanager
 def laid_out(archive: Archive, named: SnapshotSelector, *, reading: bool = True) -> Iterator[ExtractedSnapshot]:
-    """All of the snapshot as files for the length of a block. It is not removed meanwhile. Without `reading` it has to
-    be one that may become live, though it is only looked at now.
+    """All of the snapshot as files for the length of a block, in which it is not removed. Without `reading` it has to
+    be one that may become live, though it is only read now.
 
     Raises:
         SnapshotDamaged, SnapshotUntrusted, SnapshotOlder, SnapshotTooNew, SnapshotForeign, IdentityNeeded: it may not
@@ -78,11 +78,11 @@ def past(archive: Archive, named: SnapshotSelector) -> Iterator[PastMemory]:
             try:
                 with reading_kept(place) as is_kept:
                     if is_kept and (store := _reopened(place)):
-                        # The bytes it came from were verified then; who sealed them and whose they are is asked anew.
+                        # The bytes it came from were verified then; signer and owner are checked again.
                         with closing(store):
                             yield PastMemory(trusted(archive, named, found, raw=False), store)
                             return
-            except DataDamaged:  # the snapshot itself may be whole: the next question unpacks it again
+            except DataDamaged:  # the snapshot itself may be whole: the next query unpacks it again
                 drop(place)
                 raise
         with _unpacked(archive, named, found, place) as then:
@@ -114,7 +114,7 @@ def _unpacked(
         unpack(body, manifest, staging, identities, lambda path: path == STORE)
         with closing(open_past(staging / STORE)) as store:
             yield PastMemory(manifest, store)
-        # Kept once nobody reads it under its first name. A disk that does not take it leaves the next one to unpack it.
+        # Kept once no process reads it under its first name. If the disk refuses it, the next reader unpacks it again.
         if place == place_of_opened(found.folder, manifest, store_schema()):
             with suppress(Fault), disk_faults(f"keep {found.id} unpacked"), changing_names(found.folder):
                 keep(staging / STORE, place)

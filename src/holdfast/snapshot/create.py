@@ -1,4 +1,4 @@
-"""Making a snapshot: memory ─capture→ ─redact→ ─pack or cut→ body ─seal→ manifest ─put→ repository, and on to the
+"""Making a snapshot: memory ─capture→ ─redact→ ─pack or cut→ bundle ─seal→ manifest ─put→ repository, and on to the
 vault."""
 
 from __future__ import annotations
@@ -51,7 +51,7 @@ CHANCE_CHARS = 6
 
 @dataclass(frozen=True, slots=True)
 class CreateOptions:
-    """How a snapshot is to be made; what is not said comes from the settings."""
+    """How a snapshot is to be made; what is not given comes from the settings."""
 
     label: str = ""
     made_by: Maker = ASKED_FOR
@@ -59,7 +59,7 @@ class CreateOptions:
     recipients: Sequence[str] | None = None
     redact: bool | None = None
     vault: str | None = None
-    most_per_hour: int | None = None  # of those made by hand, for whoever may not ask for as many as he likes
+    most_per_hour: int | None = None  # of those made by hand, for callers with a limit
 
 
 def create(archive: Archive, options: CreateOptions) -> SnapshotEntry:
@@ -87,7 +87,7 @@ class CreatedSnapshot:
 @contextmanager
 def making(archive: Archive, options: CreateOptions) -> Iterator[CreatedSnapshot]:
     """A new snapshot in the repository. Within the block its plain bytes are still at hand, so that an encrypted one
-    can go to a vault as chunks though nobody here could open it; others may make snapshots meanwhile. Faults as of
+    can go to a vault as chunks though no key here could open it; others may make snapshots meanwhile. Faults as of
     `create`.
     """
     with archive.repo.staging() as staging:
@@ -99,7 +99,7 @@ def making(archive: Archive, options: CreateOptions) -> Iterator[CreatedSnapshot
 
 
 def _check_pace(archive: Archive, most: int | None) -> None:
-    """By what lies in the repository, so that neither a restart nor a second token begins anew."""
+    """Counted in the repository, so that neither a restart nor a second token resets it."""
     if most is None:
         return
     now = archive.clock.now_ms()
@@ -152,7 +152,7 @@ def _check_undamaged(archive: Archive) -> None:
 def _packed(
     archive: Archive, options: CreateOptions, staging: Path, id: str, recipients: tuple[str, ...]
 ) -> tuple[Capture, BundleFile]:
-    """The memory as it is now, found sound, and the same as a body: one file, or chunks that the repository partly
+    """The memory as it is now, found sound, and the same as a bundle: one file, or chunks that the repository partly
     has."""
     redact = _said(options.redact, archive.settings.snapshot_redact)
     vaults = (options.vault, archive.settings.vault)
@@ -161,7 +161,7 @@ def _packed(
         if lies_in_chunks(archive, vaults, staged_bytes(capture)):
             with _checked_beside(capture):
                 return capture, cut(archive, capture, staging, id, recipients, foreseen)
-        # Not beside: packing keeps two processors busy by itself, and whoever writes meanwhile would wait longer.
+        # Not in parallel: packing keeps two processors busy by itself, and writers would wait longer meanwhile.
         check_store(_store_of(capture))
         return capture, pack(capture, staging / body_name(id, bool(recipients)), id, recipients)
 
@@ -179,7 +179,7 @@ def _checked_beside(capture: Capture) -> Iterator[None]:
     """The captured store is read to its end while the block packs it; the block ends only once it was found sound.
 
     That keeps the promise that what is sealed was checked: until the manifest is made, after the block, nothing of it
-    is a snapshot, and what was packed of a damaged store goes with the staging folder. Nobody changes the file
+    is a snapshot, and what was packed of a damaged store goes with the staging folder. No process changes the file
     meanwhile, so what is packed is what is checked.
 
     Raises:
@@ -237,7 +237,7 @@ def _sealed(
 
 
 def _hidden(redaction: Redaction) -> Redaction:
-    """Without the names of files, which stand inside an encrypted body."""
+    """Without the names of files, which are inside an encrypted bundle."""
     return replace(redaction, files=(), hidden=len(redaction.files))
 
 

@@ -55,7 +55,7 @@ def damaged_generations(home: Path) -> list[DamagedGeneration]:
 
 
 def live_name(folder: DataFolder) -> str | None:
-    """The generation that the folder means; None if there is none, or nothing says which."""
+    """The generation that the folder points to; None if there is none, or nothing records which."""
     try:
         return folder.opened() if folder.generations() else None
     except Fault:
@@ -67,7 +67,7 @@ def _bytes_in(folder: Path) -> int:
 
 
 def damaged_by_restore(archive: Archive, live: Home) -> tuple[str, ...]:
-    """The generations that a restore leaves damaged behind: the live one if it is, all where nothing says which."""
+    """The generations that a restore leaves damaged behind: the live one if it is, all where nothing records which."""
     if not isinstance(live.store.failure(), DataDamaged):
         return ()
     folder = DataFolder(archive.home)

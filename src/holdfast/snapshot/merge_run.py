@@ -1,6 +1,6 @@
 """Merging two memories of one agent: verify → snapshot of what is → merge beside it → check → switch. Undo goes back.
 
-Either may be the memory as it is now. What is written to that meanwhile is merged too, once it stands still. Memory
+Either may be the memory as it is now. What is written to that meanwhile is merged too, once writes are stopped. Memory
 folders stay as they are.
 """
 
@@ -38,17 +38,17 @@ from holdfast.store.portable import open_file, open_past, prepare
 BEFORE = CreateOptions(label="before merge", made_by=BY_RESTORE)
 Choice = Literal["a", "b", "newest"]
 
-# Other tenants go on writing until the switch, and their numbers must stay free. Nobody writes so many meanwhile.
+# Other tenants go on writing until the switch, and their numbers must stay free. So many are never written meanwhile.
 _ROOM = 1_000_000
 
 
 @dataclass(frozen=True, slots=True)
 class MergeResult:
-    """What a merge did, or would do."""
+    """The result of a merge, or of its preview."""
 
     a: str
     b: str
-    base: Literal["a", "b"]  # into which of them the other came
+    base: Literal["a", "b"]  # which of them the other was merged into
     done: MergedRecords
     folders: tuple[str, ...]  # that differ, and stay as they are here
     generation: str | None = None  # None: nothing was changed
@@ -108,7 +108,7 @@ def merge_file(
     archive: Archive, name: str, database: Path, named: SnapshotSelector, *, dry_run: bool = False
 ) -> MergeResult:
     """Bring the memory of a private database file into the live one, for a caller that holds the lock of snapshots.
-    `named` says how what is live is kept.
+    `named` defines how what is live is kept.
 
     Raises:
         DataDamaged: one of the two is not sound.
@@ -125,7 +125,7 @@ def merge_file(
 
 
 def _options(archive: Archive, sides: Iterable[_MergeSide], named: SnapshotSelector) -> CreateOptions:
-    """What is live is sealed no weaker than what comes into it."""
+    """The snapshot of what is live is encrypted if what is merged into it is."""
     manifests = [one.manifest for one in sides]
     sealed = next((one for one in manifests if one is not None and one.encrypted), None)
     return safety_options(archive, BEFORE, named, sealed)
@@ -178,7 +178,7 @@ class _MergeFiles:
         return done
 
     def catch_up(self, merged: Path, old: FrozenStore) -> None:
-        """Merge what was written to the live memory since it was captured; it stands still now."""
+        """Merge what was written to the live memory since it was captured; writes are stopped now."""
         if not self.into_now or old.last_seq() == self._base.seq:
             return
         late = self._scratch / "late.db"

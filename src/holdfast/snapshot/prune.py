@@ -13,7 +13,7 @@ from holdfast.snapshot.repo.retention import RetentionItem, RetentionPlan, Reten
 
 
 def policy_of(settings: Settings) -> RetentionPolicy:
-    """How long snapshots are kept that nobody asked for."""
+    """How long automatic snapshots are kept."""
     return RetentionPolicy(
         last=settings.snapshot_keep_last,
         within_days=settings.snapshot_keep_days,
@@ -25,7 +25,7 @@ def policy_of(settings: Settings) -> RetentionPolicy:
 
 @dataclass(frozen=True, slots=True)
 class PruneResult:
-    """What a policy keeps and why, what it removes, and what could not be removed for it was in use."""
+    """What a policy keeps and why, what it removes, and what could not be removed because it was in use."""
 
     plan: RetentionPlan
     removed: tuple[str, ...]
@@ -58,7 +58,7 @@ def prune(
                 removed.append(id)
             except SnapshotsBusy:
                 in_use.append(id)
-        repo.sweep()  # the packs that nobody needs any more, once for all of them
+        repo.sweep()  # the packs that no snapshot needs any more, once for all of them
     if removed:
         archive.publish("pruned", {"ids": removed})
     return PruneResult(decided, tuple(removed), tuple(in_use))

@@ -34,14 +34,14 @@ LOCAL_REPOSITORY = "shelf"  # as keyrings and cache keys on disk call it
 
 @dataclass(frozen=True, slots=True)
 class SnapshotSelector:
-    """What the caller said about a snapshot it wants to use."""
+    """What the caller specified about the snapshot to use."""
 
     name: str  # an id, the beginning of one, `latest`, or a path
     vault: str | None = None
     identity: str | None = None  # a file
     allow_older: bool = False
     allow_unsigned: bool = False
-    reading: bool = False  # it is only looked at: what was made here before there was a key need not be signed
+    reading: bool = False  # it is only read: what was made here before there was a key need not be signed
     plain_before: bool = False  # what it replaces may be kept in the clear, though snapshots are encrypted
     take_over: str | None = None  # the agent that another agent's snapshot is restored as
     trust: str | None = None  # a did:key that the caller trusts for this one
@@ -50,7 +50,7 @@ class SnapshotSelector:
 
 @dataclass(frozen=True, slots=True)
 class ResolvedSnapshot:
-    """A bundle's folder and id. `own`: it lies on this memory's repository and was named, so it may be an older one."""
+    """A bundle's folder and id. `own`: it is in this memory's repository and was named, so it may be an older one."""
 
     folder: Path
     id: str
@@ -62,7 +62,7 @@ class ResolvedSnapshot:
 
 @contextmanager
 def sought(archive: Archive, named: SnapshotSelector) -> Iterator[ResolvedSnapshot]:
-    """The bundle that is meant, for the length of a block in which nobody removes it.
+    """The bundle that is meant, for the length of a block in which no process removes it.
 
     One in a vault is fetched to a private place: until it is verified it has no business in the repository.
 
@@ -112,7 +112,7 @@ def _in_vault(archive: Archive, vault: Vault, name: str) -> tuple[str, int]:
 
 def _find(archive: Archive, name: str) -> ResolvedSnapshot:
     if not is_bundle_path(name):
-        # What is damaged or was given up lies here and is passed over; what is gone is missed.
+        # For `latest` a newest one that is damaged or was given up may be passed over; a missing one may not.
         may_be_older = name != LATEST or archive.repo.is_complete()
         return ResolvedSnapshot(archive.repo.root, archive.repo.find(name).id, may_be_older, LOCAL_REPOSITORY)
     path = user_path(name, "id")
@@ -147,7 +147,7 @@ def _id_of(path: Path) -> str:
 def examine(
     archive: Archive, named: SnapshotSelector, found: ResolvedSnapshot, *, members: bool = True, raw: bool = True
 ) -> Report:
-    """What verification says about the bundle, for this memory. Without `raw` its body is not read."""
+    """The verification of the bundle, for this memory. Without `raw` its bytes are not read."""
     here = found.place == LOCAL_REPOSITORY
     expect = Expectations(
         tenant=archive.tenant,
@@ -177,7 +177,7 @@ def examine(
 
 
 def _remember(archive: Archive, id: str, looks: FileStamp, report: Report) -> None:
-    """For the list. A disk that takes no note of it does not change what was found."""
+    """For the list. A failure to note it does not change the result."""
     if report.digest is None or "bytes" not in report.checked:
         return
     damage = next((one.message for one in report.findings if one.code == "damaged"), None)
@@ -190,7 +190,7 @@ def _mark_other_snapshots(archive: Archive, id: str, report: Report) -> None:
     repo, damaged = archive.repo, set(report.packs)
     others = [one for one in repo.each() if one.id != id and not one.damaged] if damaged else []
     for one in others:
-        with suppress(Fault, OSError):  # as above; and one that just goes need not be told
+        with suppress(Fault, OSError):  # as above; and one that just goes need not be noted
             looks, digest = stamp_of(one.path), read_manifest_of(repo.root, one.id)[1]
             shared = damaged & packs_needed(one)
             if looks is not None and shared:
@@ -199,15 +199,15 @@ def _mark_other_snapshots(archive: Archive, id: str, report: Report) -> None:
 
 
 def trusted(archive: Archive, named: SnapshotSelector, found: ResolvedSnapshot, *, raw: bool = True) -> Manifest:
-    """The manifest of a bundle that may be used. Its members are checked as they are unpacked. Without `raw` its body
-    is not read: for whoever has what is in it already.
+    """The manifest of a bundle that may be used. Its members are checked as they are unpacked. Without `raw` its bytes
+    are not read: for callers that have its contents already.
 
     Raises:
         SnapshotDamaged, SnapshotUntrusted, SnapshotOlder, SnapshotTooNew, SnapshotForeign, IdentityNeeded: it may not.
     """
     report = examine(archive, named, found, members=False, raw=raw)
     fault = fault_of(report)
-    if fault is not None or report.manifest is None:  # without a manifest there is a finding that says why
+    if fault is not None or report.manifest is None:  # without a manifest there is a finding with the reason
         fault = fault or SnapshotDamaged("snapshot: it has no manifest")
         fault.details = {**fault.details, "snapshot": found.id}
         raise fault

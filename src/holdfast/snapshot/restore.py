@@ -1,6 +1,6 @@
 """Restoring: verify → snapshot of what is → build the next generation → check → switch → folders. And back again.
 
-The switch of the pointer is the one moment of truth: before it the live memory is untouched, after it the restored one
+The switch of the pointer is the commit point: before it the live memory is untouched, after it the restored one
 is live. Memory folders follow by a journal that the next start finishes if this process does not.
 """
 
@@ -59,7 +59,7 @@ _BUNDLE = "bundle"  # in a generation that is being built: the members as they w
 
 @dataclass(frozen=True, slots=True)
 class RestoreResult:
-    """What is live now, and what would bring back what was live before."""
+    """What is live now, and the way back to what was live before."""
 
     manifest: Manifest
     generation: str
@@ -145,7 +145,7 @@ def branch(archive: Archive, named: SnapshotSelector, target: Path) -> RestoreRe
     with FolderLock(place):
         if folder.generations():
             raise Conflict("into: another process created a memory there")
-        # nothing was in it: all that is there now is what was begun
+        # it was empty: all that is there now was begun here
         with OnFailure(shutil.rmtree, place, ignore_errors=True):
             return plant(archive, named, folder)
 
@@ -206,7 +206,7 @@ def _restored(
         if pending(archive.home) is None:  # what is intended is put in place or taken back, now or at the next start
             drop_staged(exchanges)
         raise
-    if folder.previous() is not None:  # otherwise nothing says which of the others was live: all of them stay
+    if folder.previous() is not None:  # otherwise nothing records which of the others was live: all of them stay
         drop_kept(archive, folder.drop_old())
     behind = alone or (bool(damaged) and whole != [True])
     return name, rows, tuple(one.live.name for one in exchanges), next(iter(later), None), behind

@@ -1,4 +1,4 @@
-"""Reading whole snapshots when there is time, so that the list says truly which are good."""
+"""Reading whole snapshots in idle time, so that the list shows truly which are good."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ AGAIN_MS = 30 * 24 * HOUR_MS  # disks rot without any sign in a file's times
 
 
 def check_next(archive: Archive, passed: set[str]) -> str | None:
-    """Read the newest snapshot that nobody read for long, or never; its id, or None if there is none.
+    """Read the newest snapshot that was not read for long, or never; its id, or None if there is none.
 
     One of which no note could be taken, as on a disk that is read-only, is added to those that are passed over.
     """

@@ -9,13 +9,13 @@ from holdfast.snapshot.bundle.types import Manifest
 from holdfast.snapshot.repo.context import Archive
 from holdfast.snapshot.repo.entries import SnapshotEntry
 
-# A manifest names every file of a memory: of a long row of them only the newest are looked at.
+# A manifest names every file of a memory: of many only the newest are read.
 GLANCES = 20
 
 
 @dataclass(frozen=True, slots=True)
 class RepositoryHealth:
-    """What a person asks first: is there a good snapshot, how old is it, who can read it."""
+    """The first questions of a user: is there a good snapshot, how old is it, who can read it."""
 
     count: int
     size: int
@@ -35,7 +35,7 @@ def snapshot_health(archive: Archive) -> RepositoryHealth:
 
 
 def age_of_newest(archive: Archive) -> int | None:
-    """Milliseconds since the newest good snapshot; less than none if the clock was set back; None if there is none."""
+    """Milliseconds since the newest good snapshot; negative if the clock was set back; None if there is none."""
     newest = archive.repo.newest()
     if newest is None or newest.manifest is None:
         return None

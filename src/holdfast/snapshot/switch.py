@@ -44,7 +44,7 @@ def live_of(archive: Archive) -> Home:
 def safety_options(
     archive: Archive, options: CreateOptions, named: SnapshotSelector, manifest: Manifest | None
 ) -> CreateOptions:
-    """How what is live is to be kept; nobody needs to know for whom if nothing will be."""
+    """How what is live is to be kept; if nothing will be, no recipients need to be known."""
     return encrypted_like_newest(archive, options, named, manifest) if _will_be_kept(archive) else options
 
 
@@ -57,7 +57,7 @@ def _will_be_kept(archive: Archive) -> bool:
 
 
 def _is_empty(archive: Archive, live: Home) -> bool:
-    """Whether nothing is stored; tokens, kept answers and the log of what was done are no memory. Folders are."""
+    """Whether nothing is stored; tokens, kept answers and the audit log are no memory. Folders are."""
     try:
         reader = live.store.read()
         stored = any(reader.count(table, archive.tenant) for table in TABLES if table not in (AUDIT, TOKENS, ANSWERS))
@@ -81,13 +81,13 @@ def keep(archive: Archive, options: CreateOptions) -> str | None:
 
 
 def keep_last(archive: Archive, options: CreateOptions) -> str | None:
-    """A snapshot of what the newest one does not hold, while nobody writes: what was acknowledged a moment ago must
-    not be in the old generation alone, which the next restore removes. Nobody is told: that would be a write."""
+    """A snapshot of what the newest one does not hold, while no process writes: what was acknowledged a moment ago must
+    not be in the old generation alone, which the next restore removes. It is not published: that would be a write."""
     return keep(replace(archive, publish=_no_listener), options) if is_changed(archive) else None
 
 
 def _no_listener(kind: Lifecycle, body: Json) -> None:
-    """Nobody is told."""
+    """Publishes nothing."""
 
 
 def _is_sound(archive: Archive) -> bool:
@@ -98,7 +98,7 @@ def _is_sound(archive: Archive) -> bool:
 
 
 def give_up(folder: DataFolder, building: Path) -> None:
-    """Remove what was begun; where the disk does not let us, the next start does it."""
+    """Remove what was begun; if the disk refuses, the next start does it."""
     with suppress(Fault):
         folder.abandon(building)
 
@@ -144,7 +144,7 @@ def _must_be_encrypted(archive: Archive, manifest: Manifest | None) -> bool:
 
 
 def _known_recipients(archive: Archive, named: SnapshotSelector) -> tuple[str, ...]:
-    """Of the identities at hand; an SSH key does not tell its public one, which then lies beside it."""
+    """Of the identities at hand; an SSH key does not contain its public one, which is then in a file beside it."""
     identities = identities_of(archive, named)
     file = named.identity or archive.settings.snapshot_identity
     return recipients_of(identities) or (recipient_beside(file, identities) if file else ())

@@ -1,4 +1,4 @@
-"""Snapshots that nobody asked for: on a schedule, and before work that changes much."""
+"""Automatic snapshots: on a schedule, and before work that changes much."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ _MAKERS: dict[Work, Maker] = {
 
 
 def before(ctx: CallContext, work: Work) -> None:
-    """Keep the memory as it is before the work changes it, if the settings say so and something is new.
+    """Keep the memory as it is before the work changes it, if the settings require it and something is new.
 
     Raises:
         Fault: no snapshot could be made; the work must not begin.
@@ -42,7 +42,7 @@ def before(ctx: CallContext, work: Work) -> None:
 @contextmanager
 def making_if_changed(archive: Archive, options: CreateOptions) -> Iterator[Mapping[str, StagedMemory]]:
     """A snapshot in the repository if the newest one does not hold what is there; older automatic ones leave as the
-    settings say. The vault comes after that: while it is away, the repository must not fill the disk."""
+    settings define. The vault comes after that: while it is away, the repository must not fill the disk."""
     if not is_changed(archive):
         yield {}
         return

@@ -36,7 +36,7 @@ class UndoResult:
 
 
 def undo(archive: Archive, named: SnapshotSelector = LAST) -> UndoResult:
-    """Make the generation live again that was live before the last switch; `named` says how what is left is kept.
+    """Make the generation live again that was live before the last switch; `named` defines how what is left is kept.
 
     Raises:
         NotFound: there is none.
@@ -95,7 +95,7 @@ def _take_back(archive: Archive, *made: str | None) -> None:
     """Remove the snapshots that an undo made and does not need: it changed nothing. They were sent nowhere yet."""
     for id in made:
         if id is not None:
-            with suppress(Fault):  # what is wrong is told by the fault that ended the undo
+            with suppress(Fault):  # the fault that ended the undo reports what is wrong
                 archive.repo.delete(id, last_too=True)
                 forget_seen(archive)
 

@@ -1,4 +1,4 @@
-"""Verify a snapshot on disk: what it is, whether it is whole, who sealed it. Finds; never decides and never raises.
+"""Verify a snapshot on disk: what it is, whether it is whole, who sealed it. Only reports; raises for no finding.
 
 Nothing is decompressed or decrypted before the raw bytes are those of the manifest.
 """
@@ -37,7 +37,7 @@ from holdfast.snapshot.repo.paths import read_sidecar
 _PIECE = 1024 * 1024
 _MOST_SIDECAR = 512
 
-# In the order in which they are told: whoever changes bytes can also change what comes later.
+# In the order in which they are reported: an attacker that changes bytes can also change what comes later.
 _FAULTS: dict[Code, type[Fault]] = {
     "damaged": SnapshotDamaged,
     "untrusted": SnapshotUntrusted,
@@ -80,7 +80,7 @@ def verify(
     place: str | None = None,
     raw: bool = True,
 ) -> Report:
-    """What is to be said of the snapshot of that id in the folder.
+    """The report on the snapshot of that id in the folder.
 
     With a place, the highest sequence number that the keyring has seen of the signer there counts as well.
 
@@ -224,7 +224,7 @@ class _Verification:
         self.checked.append("owner")
 
     def members(self, manifest: Manifest, identities: Sequence[str], wanted: bool) -> None:
-        """Decompress to nowhere, if the bytes are those that somebody trusted has sealed."""
+        """Decompress to nowhere, if the bytes are those that a trusted key has sealed."""
         if reason := self._against_opening(manifest, identities, wanted):
             self.unchecked.append(f"members: {reason}")
             return

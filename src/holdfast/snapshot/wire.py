@@ -40,7 +40,7 @@ def entry_wire(one: SnapshotEntry) -> Json:
 
 
 def manifest_shape(manifest: Manifest) -> Json:
-    """What else the manifest says."""
+    """The other fields of the manifest."""
     return {
         "schemaVersions": dict(manifest.schema),
         "artifacts": None if manifest.artifacts is None else [asdict(one) for one in manifest.artifacts],
@@ -58,7 +58,7 @@ def manifest_shape(manifest: Manifest) -> Json:
 
 
 def report_shape(report: Report | NexoReport) -> Json:
-    """What verification says."""
+    """The result of verification."""
     return {
         "snapshot": report.place,
         "sound": report.sound,

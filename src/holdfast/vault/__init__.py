@@ -1,1 +1,1 @@
-"""Named bytes elsewhere, behind `ports.Vault`."""
+"""Remote storage of named bytes, behind `ports.Vault`."""

@@ -1,4 +1,4 @@
-"""Keys and tokens of vaults from a file that nobody else can read. The environment has the first word."""
+"""Keys and tokens of vaults from a file that no other user can read. The environment takes precedence."""
 
 from __future__ import annotations
 
@@ -68,7 +68,7 @@ def _check_owner(seen: os.stat_result) -> None:
 
 
 def _parse(text: str) -> dict[str, str]:
-    """The values by setting. What is wrong is told by its line: the line itself may be a secret."""
+    """The values by setting. Errors name the line number only: the line itself may be a secret."""
     found: dict[str, str] = {}
     for number, line in enumerate(text.splitlines(), 1):
         if not line.strip() or line.lstrip().startswith("#"):

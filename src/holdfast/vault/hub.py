@@ -2,7 +2,7 @@
 
 Each change is one commit on top of the commit that was looked at; if another came in between, the hub refuses it and
 it is looked at again. So a name is never overwritten, and a snapshot of several files is there whole or not at all.
-Only files that are asked for are fetched. What is deleted is gone from the newest commit; the hub keeps the history.
+Only requested files are fetched. What is deleted is gone from the newest commit; the hub keeps the history.
 """
 
 from __future__ import annotations
@@ -137,7 +137,7 @@ class HubVault:
                 if isinstance(one, RepoFile):
                     yield one
         except errors.EntryNotFoundError:
-            return  # no such folder: nothing begins so
+            return  # no such folder: no name has this prefix
 
     def delete(self, name: str) -> None:
         check_name(name)
@@ -159,7 +159,7 @@ class HubVault:
         return VaultState(public=self._head()[1])
 
     def _head(self) -> tuple[str, bool]:
-        """The newest commit, and whether anybody may read it."""
+        """The newest commit, and whether it is public."""
         with _faults("look at the dataset"):
             about = self._api.dataset_info(self._dataset)
         if not about.sha:

@@ -18,7 +18,7 @@ from holdfast.core.ports import Capabilities, Upload, VaultObject, VaultState
 from holdfast.vault.names import check_name, check_prefix, is_part
 from holdfast.vault.sequential_put import put_each
 
-_TEMPORARY = ".put-"  # no name of the vault begins so
+_TEMPORARY = ".put-"  # no name of the vault begins with this
 _CHUNK = 1 << 20
 _DENIED = {errno.EACCES, errno.EPERM, errno.EROFS, errno.ELOOP}
 _numbers = itertools.count()  # no name twice in a process: a put removes its own name when it ends
@@ -128,7 +128,7 @@ class LocalVault:
         return VaultState(free=disk.f_bavail * disk.f_frsize)
 
     def _reachable(self) -> None:
-        """A disk that is not mounted is no empty vault.
+        """A disk that is not mounted must not count as an empty vault.
 
         Raises:
             VaultRefused: neither the folder nor the one it is in exists, or it is something else.
@@ -161,7 +161,7 @@ def _faults(doing: str) -> Iterator[None]:
 
 
 def _fault(error: OSError, doing: str) -> Fault:
-    """The disk of the vault is not that of the memory: what is wrong with it stops no writing there."""
+    """The disk of the vault is not that of the memory: its failure must not stop writes to the memory."""
     why = error.strerror or type(error).__name__
     if error.errno in FULL:
         return VaultFull(
@@ -175,7 +175,7 @@ def _fault(error: OSError, doing: str) -> Fault:
 
 
 def _seen(path: Path) -> os.stat_result | None:
-    """What a regular file is; None for anything else, and for nothing."""
+    """The state of a regular file; None for anything else, or if it is missing."""
     try:
         seen = path.lstat()
     except (FileNotFoundError, NotADirectoryError):
@@ -195,7 +195,7 @@ def _has_tag(path: Path, tag: str) -> bool:
 
 @contextmanager
 def _alone_in(folder: Path) -> Iterator[None]:
-    """Nobody else replaces or deletes names of this folder inside the block."""
+    """No other process replaces or deletes names of this folder inside the block."""
     handle = os.open(folder, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
     try:
         fcntl.flock(handle, fcntl.LOCK_EX)
@@ -252,7 +252,7 @@ def _try_new(folder: Path, number: int) -> tuple[Path, int] | None:
 
 
 def _sweep(folder: Path) -> None:
-    """Remove what killed puts left in the folder: nobody has it locked."""
+    """Remove what killed puts left in the folder: no process has it locked."""
     for name in os.listdir(folder):
         if name.startswith(_TEMPORARY):
             _remove_if_free(folder / name)
@@ -261,7 +261,7 @@ def _sweep(folder: Path) -> None:
 def _remove_if_free(path: Path) -> None:
     try:
         handle = os.open(path, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC)
-    except OSError:  # gone, a link or another user's: what others lay there must not stop a put
+    except OSError:  # gone, a link or another user's: what others put there must not stop a put
         return
     try:
         if claim(handle):

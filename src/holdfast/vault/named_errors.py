@@ -1,4 +1,4 @@
-"""A vault whose faults say which vault it was: whoever copies from one to another has two."""
+"""A vault whose faults name it: a copy from one vault to another has two."""
 
 from __future__ import annotations
 
@@ -48,7 +48,7 @@ class NamedErrors(VaultWrapper):
 
     @contextmanager
     def _named(self) -> Iterator[None]:
-        """The fault with the place in it, once: what is put may come from another vault that said its own."""
+        """The fault with the place in it, once: what is put may come from another vault that named its own."""
         try:
             yield
         except (UpstreamFailed, VaultFull) as fault:

@@ -51,8 +51,8 @@ _MOST = 5 << 30  # what S3 takes, and copies, at once
 _SIGNED_FOR = timedelta(minutes=15)  # looked at when a request begins
 _PAGE = 1_000
 _READ = 1 << 20
-_HIDDEN = ".incoming/"  # no name of a vault begins so
-_ABANDONED = timedelta(days=2)  # nobody uploads a body of at most 5 GB for so long
+_HIDDEN = ".incoming/"  # no name of a vault begins with this
+_ABANDONED = timedelta(days=2)  # no upload of at most 5 GB takes so long
 
 _STATUS = re.compile(r"status code: (\d{3})")
 _NO_BUCKET = re.compile(r"NoSuchBucket|ContainerNotFound|bucket does not exist", re.IGNORECASE)
@@ -196,7 +196,7 @@ class ObjectVault:
             try:
                 return _named(obstore.head(self._store, name))
             except FileNotFoundError:
-                self.state()  # the answer to a HEAD has no body that would say what is missing
+                self.state()  # the answer to a HEAD has no body that would name what is missing
                 raise
 
     def list(self, prefix: str = "", after: str = "") -> Iterator[VaultObject]:
@@ -227,7 +227,7 @@ class ObjectVault:
         return VaultState()
 
     def _refuse_existing(self, name: str) -> None:
-        """Before much is sent for nothing."""
+        """Called before much is sent for nothing."""
         try:
             obstore.head(self._store, name)
         except FileNotFoundError:
@@ -254,7 +254,7 @@ class ObjectVault:
                 obstore.delete(self._store, hidden)
 
     def _sweep(self, own: str) -> None:
-        """Remove what killed uploads left. What is old says the store's clock, by which our own is new."""
+        """Remove what killed uploads left. The store's clock decides what is old, and by it our own is new."""
         now = obstore.head(self._store, own)["last_modified"]
         for one in self._below(_HIDDEN):
             if one["last_modified"] < now - _ABANDONED:

@@ -1,4 +1,4 @@
-"""A vault with limits of its own: so many bytes, so many requests an hour. Both are planned for, not run into."""
+"""A vault with limits of its own: so many bytes, so many requests an hour. Both are checked in advance."""
 
 from __future__ import annotations
 
@@ -70,7 +70,7 @@ class Quota(VaultWrapper):
 
 
 class RequestRate:
-    """So many requests in any hour, shared by all who ask the same vault from this process.
+    """So many requests in any hour, shared by all callers of the same vault in this process.
 
     Requests of one call are reserved together before the first of them is made: a snapshot is not left half sent
     because the hour is used up. A wait longer than `patience` is refused at once, with how long it would be.
@@ -94,7 +94,7 @@ class RequestRate:
             self._sleep(wait)
 
     def _reserve(self, calls: int, now: float) -> float:
-        """Note the calls and say how long to wait until they may be made."""
+        """Note the calls and return how long to wait until they may be made."""
         while self._made and self._made[0] <= now - HOUR:
             self._made.popleft()
         over = len(self._made) + calls - self._calls
@@ -111,7 +111,7 @@ class RequestRate:
 
 
 class RateLimitedVault(VaultWrapper):
-    """The inner vault, asked no faster than its pace."""
+    """The inner vault, called no faster than its pace."""
 
     def __init__(self, vault: Vault, pace: RequestRate):
         super().__init__(vault)

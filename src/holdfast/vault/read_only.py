@@ -1,4 +1,4 @@
-"""A vault that is only read: nothing in it changes by whoever holds this."""
+"""A vault that is only read: its holder can change nothing in it."""
 
 from __future__ import annotations
 

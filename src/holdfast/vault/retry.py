@@ -1,4 +1,4 @@
-"""A vault that is asked again when it failed in passing: with growing pauses of random length, or those it asks for."""
+"""A vault that is retried on transient errors: with growing pauses of random length, or those it requests."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ class Reopenable:
 
 
 class RetryingVault(VaultWrapper):
-    """The inner vault, tried so many times. What it asks to wait beyond `patience` seconds is left to the caller.
+    """The inner vault, tried so many times. A requested wait beyond `patience` seconds is left to the caller.
 
     A stream that cannot be brought back to its start is sent once. An answer that was lost on its way is no conflict:
     if a put finds exactly its own bytes under the name after a failed try, it has succeeded.
@@ -144,7 +144,7 @@ class RetryingVault(VaultWrapper):
 
     def _pause(self, fault: VaultBusy | VaultUnreachable, failed: int) -> None:
         """Wait before the next try, or raise if there is none. Full jitter, so that many clients do not come back as
-        one; never less than the vault asked for."""
+        one; never less than the vault requested."""
         asked = fault.details.get("retryAfter")
         least = float(asked) if isinstance(asked, int | float) else 0.0
         if failed >= self._attempts or least > self._patience:

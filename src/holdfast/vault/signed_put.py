@@ -37,7 +37,7 @@ def put_new(url: str, size: int, pieces: Iterator[bytes]) -> PutResponse:
 
     Raises:
         HostUnreachable: no connection; the pieces were not touched.
-        Broken: it was cut off. A store may do so to say that the name is taken.
+        Broken: it was cut off. A store may do so to report that the name is taken.
     """
     parts = urlsplit(url)
     host = parts.hostname or ""
@@ -81,7 +81,7 @@ class _ConnectionCut(Exception):
 
 
 def _send(connection: http.client.HTTPConnection, piece: bytes) -> None:
-    """Errors of the connection and of the file that is read are told apart here."""
+    """Here errors of the connection are distinguished from those of the file that is read."""
     try:
         connection.send(piece)
     except OSError:
@@ -89,7 +89,7 @@ def _send(connection: http.client.HTTPConnection, piece: bytes) -> None:
 
 
 def _early(connection: http.client.HTTPConnection) -> PutResponse:
-    """A store that refuses before it has read everything has said why."""
+    """A store that refuses before it has read everything has sent the reason."""
     with suppress(http.client.HTTPException, OSError):
         answer = connection.getresponse()
         return PutResponse(answer.status, answer.read(_MOST_ANSWER).decode("utf-8", "replace"))

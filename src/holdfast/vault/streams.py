@@ -29,7 +29,7 @@ class _CountedStream(io.RawIOBase):
 
 
 def counted_stream(source: BinaryIO, passed: Callable[[int], None]) -> BinaryIO:
-    """The same stream; `passed` is told of each piece how many bytes it has, and may raise."""
+    """The same stream; `passed` is called with the size of each piece, and may raise."""
     return io.BufferedReader(_CountedStream(source, passed), _PIECE)
 
 
@@ -81,7 +81,7 @@ def start_of(data: BinaryIO) -> int | None:
 
 
 class UnclosableStream(io.RawIOBase):
-    """A stream that whoever took it cannot close: it may have to be read once more."""
+    """A stream that its receiver cannot close: it may have to be read once more."""
 
     def __init__(self, source: BinaryIO):
         self._source = source

@@ -29,13 +29,13 @@ _WORD = re.compile(r"[A-Za-z][A-Za-z0-9+.-]*:")
 _BUCKET = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{1,221}", re.ASCII)
 _DATASET = re.compile(r"datasets/([A-Za-z0-9][A-Za-z0-9._-]{0,95})/([A-Za-z0-9][A-Za-z0-9._-]{0,95})", re.ASCII)
 
-# An hour is the vault's, not the request's: who names the same vault again goes on counting.
+# The hour belongs to the vault, not to the request: naming the same vault again goes on counting.
 _paces: dict[tuple[str, int], RequestRate] = {}
 _paces_lock = Lock()
 
 
 def vault_from(text: str, settings: Settings, clock: Clock | None = None, entropy: Entropy | None = None) -> Vault:
-    """The vault that is named, with the wrappers that the settings ask for. Nothing is asked of it yet.
+    """The vault that is named, with the wrappers that the settings define. No request is made yet.
 
     Raises:
         InvalidSettings: it names nothing that is known, a folder that depends on where Holdfast was started, or a

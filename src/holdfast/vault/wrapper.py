@@ -1,4 +1,4 @@
-"""A vault around another one that changes nothing; a wrapper says only what it does differently."""
+"""A vault around another one that changes nothing; a wrapper defines only what it does differently."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Canonical JSON: one value has exactly one spelling, and only that spelling is read.
+"""Canonical JSON: one value has exactly one encoding, and only that encoding is read.
 
 Keys in the order of their code points, no spaces, UTF-8 without needless escapes, integers of 64 bits and no floats.
 Written again, what was read must give the same bytes: that alone refuses doubled keys, other orders, other escapes,
@@ -19,7 +19,7 @@ MOST_BYTES = 64 * 1024 * 1024
 MOST_DEPTH = 16
 
 # 200,000 members and as many files that were redacted and left need 1.8 million values and 400,000 objects. Signs in
-# strings count as well: telling them apart would cost more memory than it saves.
+# strings count as well: distinguishing them would cost more memory than it saves.
 _MOST_VALUES = 3_000_000
 _MOST_OPENED = 500_000  # objects and lists
 _SLICE, _ROWS = 256 * 1024, 2_000  # of a long list at a time, read and written
@@ -40,7 +40,7 @@ def dumps(value: Any, *, newline: bool = False) -> bytes:
     option = orjson.OPT_SORT_KEYS | (orjson.OPT_APPEND_NEWLINE if newline else 0)
     try:
         return orjson.dumps(value, option=option)
-    except TypeError as error:  # its text says what kind of value, not which
+    except TypeError as error:  # its text names the kind of value, not which one
         raise Malformed("a value has no canonical form") from error
 
 
@@ -56,7 +56,7 @@ def loads(data: bytes, *, newline: bool = False, most_bytes: int = MOST_BYTES) -
     try:
         value = orjson.loads(data)
     except orjson.JSONDecodeError:
-        value = Malformed  # raised below: the decoder's error holds the whole text and would travel along
+        value = Malformed  # raised below: the decoder's error holds the whole text and would be chained
     if value is Malformed:
         raise Malformed("not JSON")
     if dumps(value, newline=newline) != data:
@@ -139,7 +139,7 @@ def dumps_long(value: dict[str, Any], long: LongList, rows: Iterable[Any], *, ne
 
 
 def _check_weight(data: bytes) -> None:
-    """Before parsing: 64 MB of "[],[]," would become 21 million lists, and a string of 64 MB be there three times."""
+    """Before parsing: 64 MB of "[],[]," would become 21 million lists, and a string of 64 MB be kept three times."""
     opened = data.count(b"{") + data.count(b"[")
     if opened > _MOST_OPENED or opened + data.count(b",") > _MOST_VALUES:
         raise Malformed("too many values of JSON")

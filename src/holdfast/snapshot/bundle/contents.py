@@ -15,16 +15,16 @@ from holdfast.snapshot.bundle.members import MOST_MEMBERS, check_members, kind_o
 from holdfast.snapshot.bundle.types import Artifact, SkippedItem
 
 SHA256 = re.compile(r"[0-9a-f]{64}")
-_MOST_PATH = 8192  # of what was left: such a path may be the very reason
+_MOST_PATH = 8192  # of what was left out: the long path may be the reason
 _MOST_REASON = 256
 
 
 @dataclass(frozen=True, slots=True)
 class Contents:
-    """What an encrypted bundle tells only to those who can open it."""
+    """What an encrypted bundle reveals only to those who can open it."""
 
     artifacts: tuple[Artifact, ...]
-    files: tuple[str, ...]  # that redaction changed
+    files: tuple[str, ...]  # changed by redaction
     left: tuple[SkippedItem, ...]
 
 
@@ -37,10 +37,10 @@ def contents_bytes(contents: Contents) -> bytes:
 
 
 def read_contents(data: bytes) -> Contents:
-    """What the last member of an encrypted bundle says.
+    """The contents of the last member of an encrypted bundle.
 
     Raises:
-        Malformed: it is not as it is written here.
+        Malformed: our writer makes no such member.
     """
     value, rows = canonical.loads_long(data, LONG)
     fields = Fields(value, "contents")

@@ -1,4 +1,4 @@
-"""age around a bundle: for several recipients, streamed both ways, with keys from files."""
+"""age encryption of a bundle: for several recipients, streamed both ways, with keys from files."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ _PIECE = 256 * 1024  # the library writes 8 kB at a time; a pipe costs two syste
 
 
 def fingerprint(recipient: str) -> str:
-    """How a manifest names who can open a bundle."""
+    """How a manifest names a recipient."""
     return hashlib.sha256(recipient.encode()).hexdigest()[:16]
 
 
@@ -53,7 +53,7 @@ def _recipient(text: str, number: int) -> Any:
 
 
 def read_identities(file: str | Path) -> tuple[str, ...]:
-    """The identities in a file as age-keygen writes it, or the SSH private key that it is.
+    """The identities in a file as age-keygen writes it, or the SSH private key in it.
 
     Raises:
         InvalidRequest: there is no such file, it holds something else, or a passphrase protects it.
@@ -72,7 +72,7 @@ def read_identities(file: str | Path) -> tuple[str, ...]:
 
 
 def recipients_of(identities: Sequence[str]) -> tuple[str, ...]:
-    """The age recipients that these identities open; an SSH key does not tell its own."""
+    """The age recipients that these identities open; an SSH key does not contain its own."""
     return tuple(public for one in _identities(identities) if (public := public_of(one)) is not None)
 
 
@@ -135,11 +135,11 @@ def sealing(recipients: Sequence[str]) -> Callable[[bytes], bytes]:
 
 
 def opening(identities: Sequence[str]) -> Callable[[bytes], bytes]:
-    """What decrypts a few bytes at a time; it raises IdentityNeeded and SnapshotDamaged as `DecryptingReader` does.
+    """A decryptor of a few bytes at a time; it raises IdentityNeeded and SnapshotDamaged as `DecryptingReader` does.
 
     Raises:
         IdentityNeeded: no identity was given.
-        InvalidRequest: one is none.
+        InvalidRequest: one is no identity.
     """
     if not identities:
         raise IdentityNeeded("snapshot: it is encrypted, and no identity was given")

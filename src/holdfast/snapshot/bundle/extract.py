@@ -1,4 +1,4 @@
-"""Where members land: new files below one folder, never through a link, durable, and gone again if anything fails."""
+"""Where members are written: new files below one folder, never through a link, durable, removed if anything fails."""
 
 from __future__ import annotations
 
@@ -50,7 +50,7 @@ class FolderExtractor:
     ):
         self._into = into
         self._wanted = wanted
-        self._hasty = hasty  # members that somebody else makes durable, or nobody
+        self._hasty = hasty  # members that the caller makes durable, or that need not be
         self._paths = None if known is None else {member_name(one.path): one.path for one in known}
         self._open: list[tuple[str, int]] = []  # from the folder itself down to where the last file landed
         self._files: dict[str, None] = {}  # in the order they were made
@@ -150,7 +150,7 @@ class FolderExtractor:
         self._folders.remove(path)
 
     def _remove(self) -> None:
-        """Take back all that was written; what cannot be removed does not hide why it had to be."""
+        """Remove all that was written; a failure to remove does not hide the original fault."""
         for path in reversed(self._files):
             with contextlib.suppress(OSError):
                 os.unlink(path, dir_fd=self._root)

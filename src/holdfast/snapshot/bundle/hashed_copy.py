@@ -41,9 +41,9 @@ class _VerifiedStream(io.RawIOBase):
 
 
 def checked(source: BinaryIO, name: str, size: int, digest: str) -> BinaryIO:
-    """The same stream, that raises in place of its end if size or hash are not as given.
+    """The same stream, which raises in place of its end if size or hash differ from those given.
 
-    Whoever stores it whole or not at all therefore stores nothing else.
+    A receiver that stores it whole or not at all therefore stores nothing else.
     """
     return io.BufferedReader(_VerifiedStream(source, name, size, digest), _CHUNK)
 

@@ -1,4 +1,4 @@
-"""How much a bundle may become when it is opened. Packing and opening keep to the same limits."""
+"""How large a bundle may become when it is opened. Packing and opening keep to the same limits."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ _ALWAYS = 4 * 1024**3
 
 
 def most_size(body_size: int) -> int:
-    """Bytes that a body of that size may unpack to."""
+    """Bytes that a bundle of that size may unpack to."""
     return _ALWAYS + _MOST_RATIO * body_size
 
 

@@ -1,4 +1,4 @@
-"""The manifest as bytes: one spelling for each, and what a signature covers."""
+"""The manifest as bytes: one encoding for each, and what a signature covers."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ from holdfast.snapshot.bundle.types import (
 
 MOST_BYTES = canonical.MOST_BYTES
 
-# What is signed begins with this, so that a signature of something else is never one of a manifest.
+# Signed bytes begin with this, so that a signature of something else is never valid for a manifest.
 _DOMAIN = b"holdfast snapshot manifest 1\n"
 
 _LONG = LongList(b"artifacts", b"kind", b"body")
@@ -51,7 +51,7 @@ def body_name(snapshot_id: str, encrypted: bool) -> str:
 
 
 def chunk_index_name(snapshot_id: str, encrypted: bool) -> str:
-    """The body's name of a snapshot that is kept as chunks."""
+    """The bundle's name of a snapshot that is kept as chunks."""
     return f"{snapshot_id}{CHUNK_INDEX}{AGE if encrypted else ''}"
 
 
@@ -60,7 +60,7 @@ def manifest_name(snapshot_id: str) -> str:
 
 
 def manifest_bytes(manifest: Manifest) -> bytes:
-    """What the manifest's file holds. For an encrypted bundle it tells numbers only of what is inside.
+    """What the manifest's file holds. For an encrypted bundle it has only numbers of what is inside.
 
     Raises:
         InvalidRequest: it holds what a reader would refuse, such as half a surrogate pair in a label.
@@ -139,7 +139,7 @@ def read_manifest(data: bytes) -> Manifest:
     """The manifest that these bytes are.
 
     Raises:
-        SnapshotDamaged: they are not exactly as a manifest is written.
+        SnapshotDamaged: they are not in the canonical form of a manifest.
         SnapshotTooNew: a newer version of the format.
     """
     try:

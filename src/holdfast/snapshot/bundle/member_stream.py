@@ -1,4 +1,4 @@
-"""The bytes of one member on their way: hashed, and written to its file; beside other work if there are many."""
+"""The stream of one member: hashed and written to its file; large ones in a thread of their own."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ WAITING = 4  # pieces of a megabyte each
 
 
 def _as_it_is() -> None:
-    """The thread is as any other."""
+    """Leaves the thread as it is."""
 
 
 def member_writer(sink: MemberFile | None, size: int, begin: Callable[[], None] = _as_it_is) -> MemberWriter:
@@ -42,7 +42,7 @@ class MemberWriter:
             self._sink.write(data)
 
     def finish(self) -> str:
-        """Make the file durable and tell the SHA-256."""
+        """Make the file durable and return the SHA-256."""
         if self._sink:
             self._sink.sync()
         return self._digest.hexdigest()
@@ -84,7 +84,7 @@ class ThreadedMemberWriter(MemberWriter):
         self._begin()
         while (data := self._pieces.get()) is not None:
             if self._error:
-                continue  # whoever puts pieces in must not wait for ever
+                continue  # the producer must not wait for ever
             try:
                 super().write(data)
             except OSError as error:

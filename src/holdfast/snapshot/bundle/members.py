@@ -1,4 +1,4 @@
-"""Names of what a bundle holds: which are taken, in what order they stand, and how they are called in the tar."""
+"""Names of what a bundle holds: which are valid, their order, and their names in the tar."""
 
 from __future__ import annotations
 
@@ -51,7 +51,7 @@ def _refusal_of_odd(path: str) -> str | None:
 
 
 def kind_of(path: str) -> Kind | None:
-    """What a member of that path is: the path alone says it, so that no manifest can say otherwise."""
+    """The kind of a member, by its path alone, so that no manifest can claim otherwise."""
     if path == STORE:
         return "store"
     if path.startswith("state/"):
@@ -66,7 +66,7 @@ def kind_of(path: str) -> Kind | None:
 
 
 def twin_key(path: str) -> str:
-    """Equal for paths that some file system takes for one: they differ in case or in how accents are written."""
+    """Equal for paths that some file system treats as one: they differ in case or in how accents are written."""
     if path.isascii():
         return path.lower()
     return unicodedata.normalize("NFC", unicodedata.normalize("NFC", path).casefold())
@@ -78,7 +78,7 @@ def place_of(path: str) -> tuple[bool, str]:
 
 
 def check_members(paths: Sequence[str]) -> None:
-    """Refuse members of which one is no member, stands out of order, or would fall on another one's place.
+    """Refuse members of which one is invalid, out of order, or would overwrite another.
 
     Raises:
         Malformed: there is such a member.

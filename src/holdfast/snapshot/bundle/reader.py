@@ -1,7 +1,7 @@
-"""Open a body that was verified: its raw bytes are counted, decrypted, decompressed and compared member by member.
+"""Open a verified bundle: its raw bytes are counted, decrypted, decompressed and compared member by member.
 
 Every header must be the one that packing writes for that name and size, so nothing of a tar is interpreted here.
-Never more than a few pieces are in memory, and nothing plain is written outside of the folder that is asked for.
+Never more than a few pieces are in memory, and nothing plain is written outside the requested folder.
 """
 
 from __future__ import annotations
@@ -37,15 +37,15 @@ _PIECE = 1024 * 1024
 
 
 class MemberSinks(Protocol):
-    """What becomes of the members."""
+    """What is done with the members."""
 
     def open(self, name: str) -> MemberFile | None:
-        """Where the bytes of a member go; None if nobody wants them."""
+        """Where the bytes of a member go; None if they are not wanted."""
         ...
 
 
 class DiscardMembers:
-    """Members are checked and forgotten."""
+    """Members are checked and not kept."""
 
     def open(self, name: str) -> None:
         return None
@@ -59,7 +59,7 @@ def unpack(
     wanted: Callable[[str], bool] = lambda path: True,
     hasty: Callable[[str], bool] = lambda path: False,
 ) -> tuple[Artifact, ...]:
-    """Write the wanted members below a folder, durably but for hasty ones, and tell what the bundle holds.
+    """Write the wanted members below a folder, durably but for hasty ones, and return what the bundle holds.
 
     Failing leaves nothing.
 
@@ -78,7 +78,7 @@ def unpack(
 
 
 def walk(body: Path, manifest: Manifest, sinks: MemberSinks | None = None, identities: Sequence[str] = ()) -> Contents:
-    """Read a body from end to end, check all of it, and tell what it holds.
+    """Read a bundle from end to end, check all of it, and return what it holds.
 
     Raises:
         SnapshotDamaged, IdentityNeeded, StorageFailed: as `unpack` does.
@@ -94,7 +94,7 @@ def walk(body: Path, manifest: Manifest, sinks: MemberSinks | None = None, ident
 
 @contextlib.contextmanager
 def opened(body: Path, manifest: Manifest, identities: Sequence[str] = ()) -> Iterator[DecompressedTar]:
-    """The tar of a body. It is the sealed one once the block ends without a fault.
+    """The tar of a bundle. It is the sealed one once the block ends without a fault.
 
     Raises:
         SnapshotDamaged, IdentityNeeded, StorageFailed: as `unpack` does.
@@ -122,10 +122,10 @@ def _gathered(body: Path, manifest: Manifest, identities: Sequence[str]) -> Iter
 
 
 class _CountedFile:
-    """The body's bytes as they lie on disk, counted as they are read.
+    """The bundle's bytes as they are on disk, counted as they are read.
 
-    They were hashed before, by whoever verified. They are hashed again only if the manifest does not name the hashes of
-    members, against which what they unpack to is held.
+    They were hashed before, at verification. They are hashed again only if the manifest does not name the hashes of
+    members: otherwise what they unpack to is compared with those.
     """
 
     def __init__(self, path: Path, manifest: Manifest):
@@ -154,7 +154,7 @@ class _CountedFile:
         return data
 
     def check(self) -> None:
-        """Refuse what is not the body of the manifest, now that all of it was read."""
+        """Refuse what is not the bundle of the manifest, now that all of it was read."""
         while self.read(_PIECE):
             pass
         if self._digest and self._digest.hexdigest() != self._manifest.body_sha256:
@@ -197,7 +197,7 @@ class DecompressedTar:
         first = self.some(size)
         if len(first) == size:
             return bytes(first)
-        whole = BytesIO()  # what it grows to is what it gives: pieces that are joined would be there twice
+        whole = BytesIO()  # its buffer is returned as it is: joined pieces would be in memory twice
         whole.write(first)
         while rest := size - whole.tell():
             more = self.some(rest)
@@ -231,7 +231,7 @@ def _members(plain: DecompressedTar, manifest: Manifest, sinks: MemberSinks) -> 
 
 
 def _hidden_members(plain: DecompressedTar, sinks: MemberSinks) -> Contents:
-    """Read members whose list comes last: what was seen must be what it says."""
+    """Read members whose list comes last: what was seen must match it."""
     seen = _SeenMembers()
     while True:
         name, size = tar_header.read_header(plain.exactly(tar_header.BLOCK))
@@ -253,7 +253,7 @@ def _hidden_members(plain: DecompressedTar, sinks: MemberSinks) -> Contents:
 
 
 class _SeenMembers:
-    """Members that were met, in their order, in few bytes each: there may be 200,000 before their list comes.
+    """Members seen so far, in their order, in few bytes each: there may be 200,000 before their list comes.
 
     Names are remembered by a hash of this process's own. Should two ever share one, a bundle is refused, nothing else.
     """
@@ -263,7 +263,7 @@ class _SeenMembers:
         self._digest = hashlib.sha256()
 
     def take(self, name: str) -> None:
-        """Refuse a name that no member has, or that would fall on the place of one before it."""
+        """Refuse a name that no member has, or that would overwrite an earlier one."""
         if not is_member(name) or len(self._names) == MOST_MEMBERS:
             raise Malformed("a member has an invalid name, or there are too many members")
         if hash(name) in self._names or any(hash(folder) in self._names for folder in folders_of(name)):
@@ -278,7 +278,7 @@ class _SeenMembers:
 
 
 def _member(plain: DecompressedTar, size: int, sink: MemberFile | None) -> str:
-    """Read one member to its sink and tell its SHA-256."""
+    """Read one member to its sink and return its SHA-256."""
     with member_writer(sink, size) as way:
         rest = size
         while rest:

@@ -1,4 +1,4 @@
-"""Headers of the tar inside a bundle: one for each name and size, so that reading is comparing.
+"""Headers of the tar inside a bundle: one for each name and size, so that reading is a comparison.
 
 512 bytes: name 100, mode 8, uid 8, gid 8, size 12, mtime 12, checksum 8, type 1, link 100, "ustar\\0" "00",
 owner 32, group 32, device 8 + 8, prefix 155, 12 unused. Mode 0600, all else zero or empty. A size of 8 GiB or more
@@ -16,7 +16,7 @@ _OCTAL_END = 8**11
 
 
 def header(name: str, size: int) -> bytes:
-    """The header of a member. The name must fit; `names.member_name` gives one that does."""
+    """The header of a member. The name must fit; `members.member_name` gives one that does."""
     parts = split_name(name)
     if parts is None:
         raise Malformed("a name is too long for a tar header")
@@ -47,7 +47,7 @@ def read_header(block: bytes) -> tuple[str, int]:
     """Name and size of the member whose header this is.
 
     Raises:
-        Malformed: our writer makes no such header. Links, devices, extended headers and odd modes are none.
+        Malformed: our writer makes no such header. Links, devices, extended headers and odd modes are refused.
     """
     prefix, last = (_text(block[slice_]) for slice_ in (slice(345, 500), slice(0, 100)))
     name = f"{prefix}/{last}" if prefix else last

@@ -1,6 +1,6 @@
 """Frozen values of the snapshot flow: what each step takes and gives.
 
-memory ─capture→ Capture ─pack→ Body ─seal→ Manifest      and back: files ─verify→ Report ─open→ files ─plan→ Plan
+memory ─capture→ Capture ─pack→ BundleFile ─seal→ Manifest   and back: files ─verify→ Report ─open→ files ─plan→ Plan
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from holdfast.core.bundle_names import AGE, CHUNK_INDEXES
 
 FORMAT = "holdfast-snapshot"
 FORMAT_VERSION = 1
-CHUNKS_VERSION = 2  # the body is a chunk index of chunks, which readers of version 1 do not know
+CHUNKS_VERSION = 2  # the bundle is a chunk index, which readers of version 1 do not know
 
 Kind = Literal["store", "state", "file", "git_bundle", "folder"]
 """store: the database. state: runtime state as JSON. file: a file of a memory folder. git_bundle: its history.
@@ -48,7 +48,7 @@ class Redaction:
     applied: bool
     rules: tuple[tuple[str, int], ...] = ()  # rule and matches, by rule
     files: tuple[str, ...] = ()  # paths in the bundle that were changed
-    hidden: int = 0  # how many more were, whose names an encrypted bundle does not tell
+    hidden: int = 0  # how many more were, whose names an encrypted bundle does not reveal
 
 
 @dataclass(frozen=True, slots=True)
@@ -85,7 +85,7 @@ class BundleFile:
 class Identity:
     """Which memory a snapshot is of, and its place among the others."""
 
-    id: str  # <sequence>-<time>-<chance>
+    id: str  # <sequence>-<time>-<random>
     tenant: str
     agent: str
     label: str
@@ -97,21 +97,21 @@ class Identity:
 
 @dataclass(frozen=True, slots=True)
 class Manifest:
-    """What a snapshot says about itself, in plaintext beside its body. The signature covers all the rest."""
+    """What a snapshot records about itself, in plaintext beside its bundle. The signature covers all the rest."""
 
     identity: Identity
     body_name: str
     body_size: int
     body_sha256: str
     schema: tuple[tuple[str, int], ...]  # by name: manifest, store
-    artifacts: tuple[Artifact, ...] | None  # None if encrypted: then they stand in the body's last member
+    artifacts: tuple[Artifact, ...] | None  # None if encrypted: then they are in the bundle's last member
     redaction: Redaction
     left: tuple[SkippedItem, ...]
     recipients: tuple[str, ...]  # fingerprints of who can decrypt it; none if it is plain
     tools: tuple[tuple[str, str], ...]
     signer: str | None = None  # did:key
     signature: str | None = None  # base64url over the canonical bytes of all other fields
-    hidden_left: int = 0  # how many more were left, whose names an encrypted bundle does not tell
+    hidden_left: int = 0  # how many more were left, whose names an encrypted bundle does not reveal
 
     @property
     def encrypted(self) -> bool:
@@ -119,7 +119,7 @@ class Manifest:
 
     @property
     def chunked(self) -> bool:
-        """Whether the body is a chunk index of chunks that lie in packs."""
+        """Whether the bundle is a chunk index whose chunks are in packs."""
         return self.body_name.endswith(CHUNK_INDEXES)
 
 

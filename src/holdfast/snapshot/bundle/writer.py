@@ -1,6 +1,6 @@
 """Pack a capture: staged files → tar → zstd → perhaps age → one file, hashed on the way.
 
-The same staged files give the same plain bytes on every machine: the headers say nothing of owners and times, the
+The same staged files give the same plain bytes on every machine: the headers have no owners and times, the
 members are in order, and the compressor always has two threads, as the cuts between their shares are in the bytes.
 """
 
@@ -38,10 +38,10 @@ _SHARE = 2 * 1024 * 1024  # of a thread at a time; with zstd's own 8 MB it holds
 
 
 def pack(capture: Capture, out: Path, identity_id: str, recipients: Sequence[str] = (), level: int = 3) -> BundleFile:
-    """Write the bundle's body to a new file and make it durable. What fails leaves no file.
+    """Write the bundle to a new file and make it durable. A failure leaves no file.
 
     Raises:
-        InvalidRequest: a recipient is none, or a staged path cannot be in a bundle.
+        InvalidRequest: a recipient is invalid, or a staged path cannot be in a bundle.
         LimitReached: it holds more than a reader would take.
         StorageFull, StorageFailed: it could not be written, or a staged file changed meanwhile.
     """
@@ -53,7 +53,7 @@ def pack(capture: Capture, out: Path, identity_id: str, recipients: Sequence[str
 def pack_tar(
     tar: Iterator[bytes | memoryview], out: Path, recipients: Sequence[str] = (), level: int = 3
 ) -> tuple[int, str]:
-    """The same for the pieces of a tar that somebody else makes; the file's size and SHA-256."""
+    """The same for the pieces of a tar that the caller makes; the file's size and SHA-256."""
     keys = encryption.read_recipients(recipients)
     packing = _TarPacker(tar, level)
     try:
@@ -71,7 +71,7 @@ def pack_tar(
 
 
 def tar_again(capture: Capture, body: BundleFile, *, encrypted: bool) -> Iterator[bytes | memoryview]:
-    """The tar that was packed into the body, made once more from the same staged files; a piece lasts until the next.
+    """The tar that was packed into the bundle, made once more from the same staged files; a piece lasts until the next.
 
     Raises:
         StorageFailed: a staged file is not as it was.
@@ -82,7 +82,7 @@ def tar_again(capture: Capture, body: BundleFile, *, encrypted: bool) -> Iterato
 
 
 def _staged(staged: StagedFile, known: Artifact) -> Iterator[bytes | memoryview]:
-    """Header, bytes and padding of a member. It was hashed before; only that it is as long as then is looked at."""
+    """Header, bytes and padding of a member. It was hashed before; only its length is checked now."""
     with _opened(staged) as file:
         about = os.fstat(file.fileno())
         if about.st_size != known.size:
@@ -209,7 +209,7 @@ def _parameters(level: int) -> zstandard.ZstdCompressionParameters:
 
 def _begin(compress: Callable[[bytes | memoryview], bytes], piece: bytes | memoryview) -> bytes:
     """Compress the first piece in a thread that yields to others: the compressor starts its own threads now, and they
-    are as this one is. Whoever writes to the memory meanwhile shall not wait for them."""
+    inherit its priority. Writers to the memory must not wait for them."""
     with ThreadPoolExecutor(1, "holdfast-pack", lower_priority) as one:
         return one.submit(compress, piece).result()
 

@@ -41,7 +41,7 @@ class SingleFrame:
         """The next bytes of the frame.
 
         Raises:
-            Malformed: it is not one whole frame, or asks for too much memory.
+            Malformed: it is not one whole frame, or needs too much memory.
         """
         data = self._source.read(size) if self._opened else self._open(size)
         if not data:

@@ -1,8 +1,8 @@
 """What this machine knows of the packs in a vault: kept beside the memory, rebuilt at any time, and never a proof.
 
-    <folder>/<pack>     what the chunk index says of the pack, and its directory
+    <folder>/<pack>     what the chunk index records of the pack, and its directory
     <folder>/stretches  the ids of all stretches of the last snapshot's databases, and which chunks they are: a page
-                        that is as it was, where it was, costs the next one a hash and no look-up
+                        that did not change or move costs the next one a hash and no look-up
     <folder>/sparse     packs that the next snapshot no longer refers to
     <folder>/lease      the lease that was last taken here
 

@@ -1,11 +1,11 @@
-"""A chunk index: the body of a snapshot that lies in a vault as chunks. It says which packs, and which of their chunks.
+"""A chunk index: the bundle of a snapshot that is kept as chunks. It lists the packs, and which of their chunks.
 
     canonical JSON and a newline: format, version, packs with name, size, SHA-256, size and SHA-256 of their heads
     one zstd frame, of an encrypted snapshot inside age:
         bytes of the tar 8 · number of runs 4 · pack of each run 4 · its first chunk 4 · how many chunks 4
 
-The list of packs is never encrypted: names are chance and sizes are seen anyway, and whoever removes what is no longer
-needed must know it without being able to read the memory.
+The list of packs is never encrypted: names are random and sizes are seen anyway, and a garbage collector must know
+what is needed without being able to read the memory.
 """
 
 from __future__ import annotations
@@ -81,7 +81,7 @@ def read_packs(data: bytes) -> tuple[PackEntry, ...]:
     """The packs that a chunk index names; its runs are not looked at.
 
     Raises:
-        Malformed: it is none.
+        Malformed: it is no chunk index.
     """
     end = data.find(b"\n") + 1
     if not end:

@@ -47,7 +47,7 @@ class ByteReader(Protocol):
 
 
 def cut_tar(plain: ByteReader, key: bytes = b"") -> Iterator[Cut]:
-    """The whole tar in pieces. With a key nobody without it knows where content is cut.
+    """The whole tar in pieces. With a key, the cuts are secret to those without it.
 
     Raises:
         Malformed: it is no tar as packing writes it.
@@ -71,13 +71,13 @@ def cut_tar(plain: ByteReader, key: bytes = b"") -> Iterator[Cut]:
 
 
 def _quarters(plain: ByteReader, start: bytes, size: int) -> Iterator[Cut]:
-    """Stretch by stretch would cost more than what is done with them: they come many at a time, as they are read."""
+    """Many stretches at a time, as they are read: one by one, the calls would cost more than the work."""
     yield memoryview(start), QUARTER
     rest = size - len(start)
     while rest:
         piece = plain.some(min(rest, _READ))
         if not piece:
-            plain.exactly(1)  # says that the tar archive is truncated
+            plain.exactly(1)  # reports that the tar archive is truncated
         if len(piece) < rest and (over := len(piece) % STRETCH):
             piece = memoryview(bytes(piece) + plain.exactly(min(rest - len(piece), STRETCH - over)))
         rest -= len(piece)
@@ -88,14 +88,14 @@ def _member(plain: ByteReader, rest: int, by_content: ContentChunker) -> Iterato
     while rest:
         piece = plain.some(min(rest, _READ))
         if not piece:
-            plain.exactly(1)  # says that the tar archive is truncated
+            plain.exactly(1)  # reports that the tar archive is truncated
         rest -= len(piece)
         by_content.add(piece)
         yield from by_content.whole()
 
 
 class ContentChunker:
-    """Bytes on their way into chunks; where one is cut depends on nothing but the bytes since the cut before."""
+    """Bytes to be cut into chunks; where one is cut depends on nothing but the bytes since the cut before."""
 
     def __init__(self, key: bytes = b""):
         # Any odd number spreads the bytes; a secret one keeps the cuts secret.

@@ -1,4 +1,4 @@
-"""Remove packs that no snapshot needs any more, while others may be writing; `leases.py` says why that is safe.
+"""Remove packs that no snapshot needs any more, while others may be writing; `leases.py` explains why that is safe.
 
 Nothing is removed unless it is known of every snapshot what it needs: one that cannot be read may need anything.
 """
@@ -22,7 +22,7 @@ class GcResult:
 
     packs: int = 0
     size: int = 0
-    waiting: int = 0  # packs that nobody needs, kept since somebody is just writing
+    waiting: int = 0  # packs that no snapshot needs, kept while a writer is active
 
 
 NOTHING = GcResult()
@@ -31,10 +31,10 @@ NOTHING = GcResult()
 def sweep(
     vault: Vault, prefix: str, needed: Needed, clock: Clock, entropy: Entropy, *, alone: bool = False
 ) -> GcResult:
-    """Remove the packs that no snapshot needs. `alone`: nobody is writing, whatever leases say.
+    """Remove the packs that no snapshot needs. `alone`: no process is writing, whatever the leases.
 
     Raises:
-        SnapshotDamaged, SnapshotTooNew: what a snapshot needs cannot be told, so nothing is removed.
+        SnapshotDamaged, SnapshotTooNew: what a snapshot needs is unknown, so nothing is removed.
     """
     _remove_dead(vault, prefix, clock, alone=alone)
     sizes = unneeded(vault, prefix, needed())
@@ -45,7 +45,7 @@ def sweep(
     with condemning(vault, prefix, sizes, clock, entropy):
         if leases(vault, prefix):
             return GcResult(waiting=len(sizes))
-        # Whoever wrote without having seen what is condemned has put its manifest by now.
+        # A writer that had not seen what is condemned has put its manifest by now.
         still = set(sizes) - needed()
         for name in sorted(still):
             vault.delete(f"{prefix}{PACKS}/{name}")

@@ -1,11 +1,11 @@
-"""Who is just writing chunks to a vault, and which packs are about to be removed from it.
+"""Which writers send chunks to a vault now, and which packs are about to be removed from it.
 
-    <memory>/leases/<snapshot id>.<milliseconds>.<chance>   somebody sends this snapshot
-    <memory>/condemned/<milliseconds>.<chance>              packs that are about to go, a name a line
+    <memory>/leases/<snapshot id>.<milliseconds>.<random>   a writer sends this snapshot
+    <memory>/condemned/<milliseconds>.<random>              packs that are about to go, a name a line
 
-Why nothing that a new snapshot refers to is removed, though nobody waits for anybody: a writer puts its lease, then
+Why nothing that a new snapshot refers to is removed, though no process waits for another: a writer puts its lease, then
 looks what is condemned, then what is there, and refers to no pack that is condemned; its manifest is put before its
-lease is taken away. Whoever sweeps condemns first, then looks for leases; with none there, it reads the manifests
+lease is taken away. A sweep condemns first, then looks for leases; with none there, it reads the manifests
 again, and only then removes what is still not needed. So a writer that did not see the condemnation has a lease
 that the sweep sees, or a manifest that it reads.
 """
@@ -23,7 +23,7 @@ from holdfast.core.ports import Clock, Entropy, Vault, VaultObject
 from holdfast.vault.streams import read_whole
 
 LEASES, CONDEMNED = "leases/", "condemned/"
-# A lease whose writer died is nobody's after a week, and a writer gives up long before: only a host whose clock is
+# A lease whose writer died has expired after a week, and a writer gives up long before: only a host whose clock is
 # days wrong could take the lease of a living writer away, which looks once more before and after it commits.
 DEAD_AFTER_MS = 7 * 24 * 3_600_000
 GIVE_UP_SECONDS = 2 * 24 * 3_600
@@ -42,7 +42,7 @@ class Lease:
     since: float
 
     def check(self) -> None:
-        """Refuse to go on when somebody may have taken the writer for dead.
+        """Refuse to go on when another process may have taken the writer for dead.
 
         Raises:
             SnapshotsBusy: the lease is gone or too old.
@@ -53,21 +53,21 @@ class Lease:
 
 
 def nowhere(name: str | None) -> None:
-    """Nobody keeps the name."""
+    """Does not record the name."""
 
 
 @contextmanager
 def leased(
     vault: Vault, prefix: str, id: str, clock: Clock, entropy: Entropy, noted: Callable[[str | None], None] = nowhere
 ) -> Iterator[Lease]:
-    """A lease for as long as the block runs. Nobody else sends the same snapshot meanwhile.
+    """A lease for as long as the block runs. No other process sends the same snapshot meanwhile.
 
     Raises:
-        SnapshotsBusy: somebody does.
+        SnapshotsBusy: another process does.
     """
     name = f"{prefix}{LEASES}{id}.{clock.now_ms()}.{entropy.hex(_CHANCE)}"
     lease = Lease(vault, name, clock, clock.steady())
-    noted(name)  # first: whoever is killed in between is known by a lease that never was, which harms nobody
+    noted(name)  # first: a process killed in between leaves the name of a lease that never was: harmless
     vault.put(name, BytesIO(b""))
     try:
         others = [one for one in vault.list(f"{prefix}{LEASES}{id}.") if one.name != name]
@@ -84,7 +84,7 @@ def leased(
 
 
 def is_alive(one: VaultObject, clock: Clock) -> bool:
-    """Whether whoever put a lease or a condemnation may still be at work. What lies in the future may be."""
+    """Whether the process that put a lease or a condemnation may still be at work. One with a future time may be."""
     found = _WHEN.search(one.name)
     return found is None or clock.now_ms() - int(found["ms"]) < DEAD_AFTER_MS
 
@@ -108,9 +108,9 @@ def _read(vault: Vault, one: VaultObject) -> set[str]:
 
 @contextmanager
 def condemning(vault: Vault, prefix: str, packs: Iterable[str], clock: Clock, entropy: Entropy) -> Iterator[None]:
-    """Within the block the packs are said to be about to go: who begins to write now does not refer to them.
+    """Within the block the packs are marked as about to go: a writer that begins now does not refer to them.
 
-    Only what was condemned by oneself may be removed: others take back what they said.
+    A process may remove only what it condemned itself: others may withdraw their condemnations.
     """
     name = f"{prefix}{CONDEMNED}{clock.now_ms()}.{entropy.hex(_CHANCE)}"
     vault.put(name, BytesIO("".join(f"{one}\n" for one in sorted(packs)).encode()))

@@ -1,4 +1,4 @@
-"""Packs from a vault to a private folder, each hashed on its way; and what a chunk index in a vault says."""
+"""Packs from a vault to a private folder, each hashed on its way; and the contents of a chunk index in a vault."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ def fetch_packs(vault: Vault, prefix: str, body: Path, manifest: Manifest, into:
     """Copy the packs that a fetched chunk index names below the folder.
 
     Raises:
-        SnapshotDamaged: the chunk index is none, or a pack is gone or another one.
+        SnapshotDamaged: the chunk index is invalid, or a pack is gone or another one.
     """
     try:
         packs = read_packs(read_chunk_index(body, manifest))
@@ -74,7 +74,7 @@ def vaulted_packs(vault: Vault, prefix: str, manifest: Manifest) -> tuple[PackEn
     """The packs that a snapshot in the vault needs.
 
     Raises:
-        SnapshotDamaged: nobody can tell.
+        SnapshotDamaged: it cannot be determined.
     """
     try:
         return read_packs(vaulted_chunk_index(vault, prefix, manifest))

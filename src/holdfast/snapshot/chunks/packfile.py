@@ -1,4 +1,4 @@
-"""A pack: many chunks in one object of a vault, and what stands in it.
+"""A pack: many chunks in one object of a vault, and its directory.
 
     "holdfast pack 1\\n" 16 · size of the directory 4 · directory · block · block · …
 
@@ -26,7 +26,7 @@ from numpy.typing import NDArray
 from holdfast.snapshot.bundle.canonical import Malformed
 
 MAGIC = b"holdfast pack 1\n"
-ID = 24  # bytes: nobody finds two chunks of one id below 2^96 tries
+ID = 24  # bytes: finding two chunks of one id takes 2^96 tries
 KEY = 32
 NO_KEY = bytes(KEY)
 BLOCK = 256 * 1024  # plain bytes after which a block is closed
@@ -77,7 +77,7 @@ class PackDirectory:
 
 @dataclass(frozen=True, slots=True)
 class PackEntry:
-    """A pack as a snapshot names it: enough to tell whether the bytes are the right ones."""
+    """A pack as a snapshot names it: enough to check that the bytes are the right ones."""
 
     name: str
     size: int

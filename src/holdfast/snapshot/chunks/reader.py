@@ -1,6 +1,6 @@
 """The tar of a snapshot, gathered from its chunk index and the packs in the folder `packs` beside it.
 
-Nothing of a vault is believed: the chunk index's bytes are those of the manifest, each directory is the one that the
+Nothing in a vault is trusted: the chunk index's bytes are those of the manifest, each directory is the one that the
 chunk index names, and every chunk has the id that its directory gives. A block is checked whole when it is first
 needed.
 """
@@ -54,10 +54,10 @@ def pack_path(body: Path, name: str) -> Path:
 
 
 def packs_beside(chunk_index: Path) -> tuple[PackEntry, ...]:
-    """The packs that a chunk index names, whoever wrote it: enough for a glance, and for leaving them where they are.
+    """The packs that a chunk index names, unverified: enough for a quick check, and for keeping those packs.
 
     Raises:
-        Malformed: it is none.
+        Malformed: it is no chunk index.
         OSError: it cannot be read.
     """
     with open_file(chunk_index) as file:
@@ -112,7 +112,7 @@ def _sums(numbers: NDArray[np.uint32]) -> NDArray[np.int64]:
 
 
 def _opened_as_before(unseal: Seal, data: bytes) -> bytes:
-    """Whoever opened the chunk index opens its packs: if not, they are others."""
+    """An identity that opened the chunk index opens its packs: if not, the packs are not its own."""
     try:
         return unseal(data)
     except IdentityNeeded as error:
@@ -140,7 +140,7 @@ class ChunkedTar:
             one.file.close()
 
     def read(self, size: int = -1) -> bytes:
-        """The next bytes, about as many as are asked for; none at the end only.
+        """The next bytes, about as many as requested; none at the end only.
 
         Raises: Malformed: a chunk was changed after sealing.
         """

@@ -1,7 +1,7 @@
 """A snapshot's tar to the packs of a vault: what the vault lacks is packed, sealed and put; the rest is referred to.
 
-Sealing and putting go on beside the cutting. A pack is known here only once the vault has it, so what was
-interrupted goes on with the packs that arrived; without a manifest nobody takes them for a snapshot.
+Sealing and putting run in parallel to the cutting. A pack is known here only once the vault has it, so what was
+interrupted goes on with the packs that arrived; without a manifest no reader takes them for a snapshot.
 """
 
 from __future__ import annotations
@@ -62,7 +62,7 @@ def check_there(vault: Vault, prefix: str, packs: Iterable[PackEntry]) -> None:
     """Refuse to go on if one of the packs is gone, or is another one.
 
     Raises:
-        SnapshotsBusy: somebody removed packs that a new snapshot needs.
+        SnapshotsBusy: another process removed packs that a new snapshot needs.
     """
     there = _listed(vault, prefix)
     if any(there.get(one.name) != one.size for one in packs):
@@ -160,7 +160,7 @@ class ChunkWriter:
         parcel = Upload(f"{self._prefix}{PACKS}/{name}", len(sealed.data), lambda: BytesIO(sealed.data))
         with self._putting:  # one after the other: a quota is counted for each
             self._vault.put_all([parcel])
-            self._known.add(sealed.entry, sealed.directory)  # at once: whoever is killed now goes on from here
+            self._known.add(sealed.entry, sealed.directory)  # at once: after a kill, the next run goes on from here
         return sealed
 
     def _settle(self) -> None:

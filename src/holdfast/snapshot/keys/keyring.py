@@ -1,7 +1,7 @@
 """Keys of a data folder: its own, those that are trusted, and the newest sequence number seen of each signer.
 
 <folder>/own.json        the private key, readable by its owner only
-<folder>/trusted.json    did:keys that are believed, with a note each
+<folder>/trusted.json    trusted did:keys, with a note each
 <folder>/chunks.json     a secret that names of encrypted chunks are made with, readable by its owner only
 <folder>/marks.json      by signer and place, the highest sequence number seen
 <folder>/lines.json      which key followed which, each signed by the one before
@@ -45,7 +45,7 @@ _CHANCE = SystemEntropy()
 
 @dataclass(frozen=True, slots=True)
 class Succession:
-    """That one key followed another, said by the one before."""
+    """The statement that one key follows another, signed by the one before."""
 
     old: str
     new: str
@@ -67,7 +67,7 @@ def succession_bytes(old: str, new: str, at: str) -> bytes:
 
 
 def read_succession(text: str) -> Succession:
-    """The statement that a text is; whether it holds is for `Keyring.follow` to say.
+    """The statement in a text; `Keyring.follow` checks whether it is valid.
 
     Raises:
         InvalidRequest: it is none.
@@ -97,7 +97,7 @@ class Keyring:
     # The own key
 
     def new(self, replace: bool = False) -> str:
-        """Make the own key and tell its did:key. A replaced one stays trusted: what it signed is still ours.
+        """Make the own key and return its did:key. A replaced one stays trusted: what it signed is still ours.
 
         Raises:
             Conflict: there is one, and it is not to be replaced.
@@ -119,7 +119,7 @@ class Keyring:
         return did
 
     def rotate(self, at: str) -> Succession:
-        """Make a new own key that the old one says is its successor; what the old one signed stays trusted.
+        """Make a new own key that the old one names as its successor; what the old one signed stays trusted.
 
         Raises:
             NotFound: there is no own key.
@@ -130,7 +130,7 @@ class Keyring:
             before = self.seed()
             old = didkey.did_of(didkey.public_of(before))
             made = Succession(old, new, at, didkey.sign(before, succession_bytes(old, new, at)))
-            # The statement first: a key that nobody can tell where it comes from is worse than a statement unused.
+            # The statement first: a key of unknown origin is worse than a statement unused.
             self._write(_LINES, {"lines": [one.shape() for one in (*self.successions(), made)]})
             self._put_own(seed, new, old)
         return made
@@ -154,7 +154,7 @@ class Keyring:
         return found
 
     def follow(self, succession: Succession) -> None:
-        """Trust the key that a trusted one says is its successor.
+        """Trust the key that a trusted one names as its successor.
 
         Raises:
             InvalidRequest: the statement does not hold.
@@ -206,7 +206,7 @@ class Keyring:
         return base64.urlsafe_b64decode(self.sign(data) + "==")
 
     def seed(self) -> bytes:
-        """The own key itself; whoever has it can sign in its name.
+        """The own key itself; a holder of it can sign in its name.
 
         Raises:
             NotFound: there is no own key.
@@ -249,7 +249,7 @@ class Keyring:
         return pinned
 
     def trust(self, did: str, note: str = "") -> None:
-        """Believe snapshots that this key signed.
+        """Trust snapshots that this key signed.
 
         Raises:
             InvalidRequest: it is no did:key of an ed25519 key, or the note is too long.
@@ -264,7 +264,7 @@ class Keyring:
             self._write_keys({**self.trusted(), did: note})
 
     def untrust(self, did: str) -> None:
-        """Believe it no more.
+        """Trust it no more.
 
         Raises:
             Conflict: it is the own key, which signs what this folder makes.
@@ -281,11 +281,11 @@ class Keyring:
             self._write_keys(pinned)
 
     def accepts(self, did: str) -> bool:
-        """Whether what this key signed is believed."""
+        """Whether what this key signed is trusted."""
         return did == self.own() or did in self.trusted()
 
     def demands(self) -> bool:
-        """Whether there is any key: then what nobody signed is not believed."""
+        """Whether there is any key: then nothing unsigned is trusted."""
         return self.own() is not None or bool(self.trusted())
 
     # High-water marks
@@ -332,7 +332,7 @@ class Keyring:
         """The fields of a file; None if there is no such file.
 
         Raises:
-            DataDamaged: others can write it, or read it where it is private, or it is not as it is written here.
+            DataDamaged: others can write it, or read it where it is private, or its contents are invalid.
         """
         flags = os.O_RDONLY | os.O_CLOEXEC | os.O_NOFOLLOW | os.O_NONBLOCK
         try:
@@ -357,7 +357,7 @@ class Keyring:
 
     @contextlib.contextmanager
     def _locked(self) -> Iterator[None]:
-        """Whoever changes a file reads it first; in between nobody else may."""
+        """A process that changes a file reads it first; in between no other process may change it."""
         try:
             if not self._folder.exists():
                 self._folder.mkdir(mode=0o700, parents=True, exist_ok=True)
@@ -386,9 +386,9 @@ def _check_mode(about: os.stat_result, name: str, private: bool) -> None:
 
 @contextlib.contextmanager
 def _damage(name: str) -> Iterator[None]:
-    """A file that is not as it is written here is a fault, never an empty one: that would believe anybody.
+    """An invalid file is a fault, never an empty one, which would trust any signer.
 
-    What went wrong in it is not chained to the fault: the text of a key might travel along.
+    What went wrong in it is not chained to the fault: the text of a key might be in it.
     """
     reason = None
     try:

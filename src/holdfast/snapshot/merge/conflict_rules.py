@@ -1,4 +1,4 @@
-"""Two records of one id that went different ways: which one is kept, and what of the other must not be lost. Pure.
+"""Two records of one id that diverged: which one is kept, and what of the other must not be lost. Pure.
 
 Memories have versions and rules of their own (`versions.py`); everything else has one row, so what loses is set
 aside in a note.
@@ -40,10 +40,10 @@ class MergeRule:
     """How two records of a table become one."""
 
     table: Table[Any]
-    changed: str  # the column that says when it was last changed
-    said: tuple[str, ...]  # what somebody wrote: if it differs, the losing one is set aside
-    united: tuple[str, ...] = ()  # lists that have what either has
-    highest: tuple[str, ...] = ()  # numbers of which the higher one counts
+    changed: str  # the column with the time of its last change
+    said: tuple[str, ...]  # what a user wrote: if it differs, the losing one is set aside
+    united: tuple[str, ...] = ()  # lists that are united
+    highest: tuple[str, ...] = ()  # numbers whose maximum is kept
 
 
 RULES = (
@@ -72,7 +72,7 @@ class Resolution:
 
 
 def same(one: Any, other: Any) -> bool:
-    """Whether they are the same record, wherever they stand in the order of writes."""
+    """Whether they are the same record, whatever their place in the order of writes."""
     return bool(dataclasses.replace(one, seq=0) == dataclasses.replace(other, seq=0))
 
 
@@ -89,13 +89,13 @@ def settle(rule: MergeRule, base: Any, other: Any, prefer: Prefer) -> Resolution
 def _winner(rule: MergeRule, base: Any, other: Any, prefer: Prefer) -> Side:
     if prefer != "newest":
         return prefer
-    # Of the same moment, the one whose text comes later: so that it does not matter which is called A.
+    # Of the same moment, the one whose text comes later: so that the order of the two does not matter.
     times = [(getattr(one, rule.changed), repr([getattr(one, name) for name in rule.said])) for one in (base, other)]
     return "other" if times[1] > times[0] else "base"
 
 
 def unite(first: tuple[str, ...], second: tuple[str, ...]) -> tuple[str, ...]:
-    """What either has, each once."""
+    """The union, without duplicates."""
     return tuple(dict.fromkeys((*first, *second)))
 
 

@@ -1,8 +1,8 @@
-"""One memory out of two of the same agent that went on apart: what the other has comes into this one.
+"""One memory out of two of the same agent that diverged: what the other has comes into this one.
 
 Nothing disappears: a record of either side is there afterwards, in its own row, as an earlier version of its memory, or
-set aside in a note, unless one side removed it on purpose after the other had changed it last. The audit logs say what
-was removed.
+set aside in a note, unless one side removed it on purpose after the other had changed it last. The audit logs record
+what was removed.
 """
 
 from __future__ import annotations
@@ -51,13 +51,13 @@ class MergeConflict:
     id: str
     winner: Side
     how: How
-    base: str  # what it is called on each side; empty if not everybody may see it
+    base: str  # what it is called on each side; empty if it is not visible to all
     other: str
 
 
 @dataclass
 class MergedRecords:
-    """What a merge did, by table."""
+    """The result of a merge, by table."""
 
     added: dict[str, int] = field(default_factory=dict)
     changed: dict[str, int] = field(default_factory=dict)
@@ -66,7 +66,7 @@ class MergedRecords:
 
     @property
     def any(self) -> bool:
-        """Something was brought, or had to be decided."""
+        """Whether anything was added or decided."""
         return bool(self.added or self.changed or self.removed or self.clashes)
 
 
@@ -89,7 +89,7 @@ Step = PutRecord | DropRecord
 
 
 def merge_into(store: Store, other: Reader, tenant: str, prefer: Prefer) -> MergedRecords:
-    """Bring the other memory into the store's. The same again changes nothing more."""
+    """Bring the other memory into the store's. Repeating it changes nothing more."""
     return _RecordMerger(store, other, tenant, prefer).run()
 
 
@@ -98,7 +98,7 @@ class _RecordMerger:
         self._store, self._other, self._tenant, self._prefer = store, other, tenant, prefer
         self._base = store.read()
         self._gone_base, self._gone_other = (_removed(side, tenant) for side in (self._base, other))
-        self._gone: set[str] = set()  # what is removed here, or was there
+        self._gone: set[str] = set()  # removed here, or on the other side
         self._sessions: set[str] = set()  # whose observations are to be counted again
         self._done = MergedRecords()
 
@@ -186,7 +186,7 @@ class _RecordMerger:
                 yield DropRecord(ADDRESSES, here.id)
 
     def _two_at(self, known: Address, one: Address) -> Iterator[Step]:
-        """Two memories at one address: one keeps it, the other gets one beside it."""
+        """Two memories at one address: one keeps it, the other gets a new one."""
         winner: Side = self._prefer if self._prefer != "newest" else self._newer_at(known, one)
         kept, lost = (known, one) if winner == "base" else (one, known)
         beside = self._free_beside(lost)
@@ -376,7 +376,7 @@ def _joined(one: Note, other: Note) -> str:
 
 
 def _title(record: Any) -> str:
-    """The first words of a record that everybody may see."""
+    """The first words of a record that is visible to all."""
     if EVERYBODY not in getattr(record, "audience", (EVERYBODY,)):
         return ""
     for name in ("content", "title", "label", "narrative", "message", "id"):

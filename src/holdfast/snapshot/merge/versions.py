@@ -10,7 +10,7 @@ from hashlib import sha256
 from holdfast.core.model import Memory
 from holdfast.snapshot.merge.conflict_rules import Prefer, Side, unite
 
-# What was said in a version; all else about it is how it is kept.
+# The content of a version; all else about it is how it is kept.
 SAID = (
     "content", "title", "type", "concepts", "files", "importance", "metadata", "disclosure", "subject", "entities",
     "topics", "scope", "visibility", "umo", "owners",
@@ -51,7 +51,7 @@ def merge_line(
 def _surviving(line: Sequence[Memory], facing: Sequence[Memory], gone: Gone) -> tuple[dict[str, Memory], list[str]]:
     """The versions of a line that the other side did not remove after they were last changed.
 
-    Whoever forgets a memory forgets its line: a version that was not known there goes too if it is older.
+    Forgetting a memory forgets its line: a version that was not known there goes too if it is older.
     """
     there = {one.id for one in facing}
     whole = 0 if facing else max((gone.get(id, 0) for one in line for id in (one.id, one.root)), default=0)
@@ -63,7 +63,7 @@ def _surviving(line: Sequence[Memory], facing: Sequence[Memory], gone: Gone) -> 
 def _united(
     mine: Mapping[str, Memory], theirs: Mapping[str, Memory], prefer: Prefer
 ) -> tuple[dict[str, Memory], DivergedVersions | None]:
-    """Every version by its id. One that says something else on each side becomes two."""
+    """Every version by its id. One whose content differs between the sides becomes two."""
     versions = {**mine, **theirs}
     apart: DivergedVersions | None = None
     for id in mine.keys() & theirs.keys():
@@ -90,12 +90,12 @@ def _newer(mine: Memory, theirs: Memory, prefer: Prefer) -> Side:
 
 
 def _age(memory: Memory) -> tuple[int, int, int, str, str]:
-    """By when it was written; of the same moment it must not matter which side is asked first."""
+    """By when it was written; of the same moment it must not matter which side comes first."""
     return memory.updated_at, memory.valid_from, memory.version, memory.id, memory.content
 
 
 def _second(lost: Memory) -> Memory:
-    """What a version said on the losing side, as an earlier version; the same each time it is made."""
+    """The content of a version on the losing side, as an earlier version; the same each time it is made."""
     digest = sha256(repr([getattr(lost, name) for name in SAID]).encode()).hexdigest()[:12]
     return dataclasses.replace(lost, id=f"{lost.id}-{digest}", parent_id=lost.parent_id or lost.root, latest=False)
 

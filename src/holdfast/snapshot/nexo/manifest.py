@@ -1,4 +1,4 @@
-"""The manifest of a nexo bundle: what it says it is, and whether it says it consistently."""
+"""The manifest of a nexo bundle: its contents, and whether they are consistent."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ _PLACES = {
 
 @dataclass(frozen=True, slots=True)
 class NexoManifest:
-    """What a nexo bundle says about itself."""
+    """What a nexo bundle claims about itself."""
 
     id: str
     agent: str

@@ -1,4 +1,4 @@
-"""Bundles of the earlier system (`nexo-memory-snapshot-v1`, plain and age): verified, and their memory taken over.
+"""Bundles of the earlier system (`nexo-memory-snapshot-v1`, plain and age): verified, and their memory imported.
 
 <uuid>.tar.zst[.age] holds manifest.json first, then what it lists; <name>.sha256 beside it is the bare hash of its
 bytes. Nothing is signed, so a sound bundle is whole, not trusted: its text goes through intake like any other.
@@ -142,7 +142,7 @@ def _folder(scratch: Path | None) -> Iterator[Path]:
 
 
 def _sidecar(path: Path, file: BinaryIO) -> list[Finding]:
-    """What the hash beside the bundle says about its bytes."""
+    """Compares the bundle's bytes with the hash file beside it."""
     told = read_small(path.with_name(f"{path.name}.sha256"), 1_000)
     if told is None:
         return [Finding("damaged", "nexo bundle: its .sha256 file is missing", note=True)]

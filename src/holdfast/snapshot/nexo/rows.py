@@ -18,7 +18,7 @@ _NEEDED = {"id", "content", "created_at"}
 _KNOWN = ("id", "agent_id", "content", "tags", "concept_tags", "memory_type", "created_at")
 _LENGTH = 32 << 20  # of one value; a memory is far smaller
 _LAST_MS = 253_402_300_799_999  # the year 9999
-# Steps of SQLite's machine between two looks, and looks until it is stopped: some minutes.
+# SQLite VM steps between two checks, and checks until the query is stopped: some minutes.
 _STEPS, _LOOKS = 1_000_000, 20_000
 
 
@@ -63,7 +63,7 @@ class NexoRows:
 
 
 def _opened(database: Path) -> apsw.Connection:
-    """The database: read only, as a file that nobody writes, with nothing of its schema trusted."""
+    """The database: read only, as a file that no process writes, with nothing of its schema trusted."""
     flags = apsw.SQLITE_OPEN_READONLY | apsw.SQLITE_OPEN_URI
     db = apsw.Connection(f"file:{quote(str(database.absolute()))}?immutable=1", flags=flags)
     off = ("TRUSTED_SCHEMA", "ENABLE_TRIGGER", "ENABLE_VIEW", "ENABLE_LOAD_EXTENSION", "ENABLE_FTS3_TOKENIZER")

@@ -23,7 +23,7 @@ _ZERO = bytes(BLOCK)
 
 @dataclass(frozen=True, slots=True)
 class TarMember:
-    """A file in the stream; its bytes are read before the next member is asked for."""
+    """A file in the stream; its bytes are read before the next member is requested."""
 
     name: str
     size: int

@@ -1,1 +1,1 @@
-"""The way back: empty folders, lost keys, damaged stores."""
+"""Recovery: empty folders, lost keys, damaged stores."""

@@ -36,7 +36,7 @@ def also_in_vault(archive: Archive, named: SnapshotSelector) -> SnapshotSelector
 
 
 def _is_newer(archive: Archive, place: str) -> bool:
-    """Whether the repository lacks what the vault has as its latest. A vault that cannot be asked has nothing to
+    """Whether the repository lacks the vault's latest. An unreachable vault has nothing to
     offer."""
     here = archive.repo.latest()
     number = here.sequence if here is not None else 0
@@ -53,7 +53,7 @@ def restorable(archive: Archive) -> str | None:
     """The snapshot that restoring `latest` would take; None if there is none.
 
     Raises:
-        Fault: the vault cannot be asked, and nothing is in the repository.
+        Fault: the vault cannot be reached, and nothing is in the repository.
     """
     named = also_in_vault(archive, SnapshotSelector(LATEST))
     if not named.vault:

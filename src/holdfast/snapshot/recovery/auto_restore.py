@@ -1,7 +1,7 @@
-"""What is kept of a restore that no caller asked for: an empty data folder was filled from the vault.
+"""The record of a restore that no caller requested: an empty data folder was filled from the vault.
 
-What was written after that snapshot is not in the memory, and no caller was there to be told. So it is noted, and told
-later: with the answers of the first hour in which there are any, and for a week by status and doctor.
+What was written after that snapshot is not in the memory, and no caller was there to see it. So it is noted, and
+reported later: with the answers of the first hour in which there are any, and for a week by status and doctor.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ _MOST_BYTES = 4_096
 
 @dataclass(frozen=True, slots=True)
 class FirstRestore:
-    """Which snapshot, of when, restored when, and when a caller was first told."""
+    """Which snapshot, of when, restored when, and when it was first reported to a caller."""
 
     id: str
     created_at: int
@@ -41,11 +41,11 @@ class FirstRestore:
         )
 
     def is_shown(self, now_ms: int) -> bool:
-        """Whether status and doctor still tell it."""
+        """Whether status and doctor still report it."""
         return now_ms < self.restored_at + SHOWN_MS
 
     def is_news(self, now_ms: int) -> bool:
-        """Whether answers tell it."""
+        """Whether answers report it."""
         return self.is_shown(now_ms) and (self.told_at is None or now_ms < self.told_at + TOLD_MS)
 
 
@@ -59,7 +59,7 @@ def note_restore(home: Path, identity: Identity, now_ms: int) -> FirstRestore:
 
 
 def note_reported(home: Path, found: FirstRestore, now_ms: int) -> FirstRestore:
-    """Note that a caller was told. Faults as of `note_restore`."""
+    """Note that it was reported to a caller. Faults as of `note_restore`."""
     return _write(home, dataclasses.replace(found, told_at=now_ms))
 
 

@@ -1,6 +1,6 @@
-"""The start of an empty data folder: what lies in the vault is brought back before anything is written.
+"""The start of an empty data folder: the vault's memory is restored before anything is written.
 
-While it cannot be, nothing is read and nothing is written. A memory that began empty in its place would look like the
+Until it is, nothing is read and nothing is written. A memory that began empty in its place would look like the
 newest one, would answer "nothing found", and its first write would keep the vault's memory from coming back by itself.
 What hooks send meanwhile is refused for now and spooled by them.
 
@@ -42,7 +42,7 @@ def begin_from_vault(archive: Archive, folder: DataFolder) -> Identity | None:
     holds none.
 
     Raises:
-        RestorePending: it could not be restored; the hint says what to do.
+        RestorePending: it could not be restored; the hint names the next step.
         InvalidSettings: the settings name no vault.
     """
     with _pending(archive):
@@ -72,7 +72,7 @@ def is_blank(archive: Archive, reader: Reader) -> bool:
 
 
 def has_any(archive: Archive) -> bool:
-    """Whether the vault holds a snapshot of this memory. One that cannot be asked is not empty, nor is one that was
+    """Whether the vault holds a snapshot of this memory. An unreachable one is not empty, nor is one that was
     waited for before: an empty folder may be where its disk is to be mounted."""
     place = archive.settings.vault
     if is_colony(place):
@@ -96,7 +96,7 @@ def has_any(archive: Archive) -> bool:
 def _pending(archive: Archive) -> Iterator[None]:
     try:
         yield
-    except InvalidSettings:  # no vault that could be asked again
+    except InvalidSettings:  # no vault that could be tried again
         raise
     except Fault as cause:
         with suppress(Fault):  # a full disk: the fault itself is what matters

@@ -19,5 +19,5 @@ def way_out(archive: Archive, damage: Damage) -> str:
 def _has_snapshot(archive: Archive) -> bool:
     try:
         return archive.repo.newest() is not None
-    except Fault:  # the repository is damaged as well; restoring says how
+    except Fault:  # the repository is damaged as well; restoring reports how
         return True

@@ -1,7 +1,7 @@
 """The mark of a data folder that waits for its memory in a vault.
 
 An empty vault does not end the waiting by itself: the mount point of a disk that is not mounted is an empty folder. The
-mark goes when the memory is there, or when the user says that nothing was ever kept in the vault.
+mark goes when the memory is there, or when the user confirms that nothing was ever kept in the vault.
 """
 
 from __future__ import annotations

@@ -20,10 +20,10 @@ def repair_index(archive: Archive) -> int:
     """Build the word index anew from the rows, and drop vectors that are wrong; how many rows it covers.
 
     Where pages are damaged every record is copied into a new generation, whose indexes are new. That is done only if no
-    record is lost by it. Records that are damaged on sound pages are left as they are, for `verify` to tell of.
+    record is lost by it. Records that are damaged on sound pages are left as they are, for `verify` to report.
 
     Raises:
-        DataDamaged: records are on damaged pages; the hint says what to do.
+        DataDamaged: records are on damaged pages; the hint names the next step.
     """
     store = live_of(archive).store
     if store.check_pages():

@@ -116,7 +116,7 @@ def _manifest_of(archive: Archive, name: str) -> Manifest | None:
 
 
 def _manifests(archive: Archive) -> Iterator[Manifest]:
-    """What the snapshots in the vault say that are whole by their names, newest first."""
+    """The manifests of the snapshots in the vault that are whole by their names, newest first."""
     vault = _vault(archive)
     try:
         found = list_vault(vault, archive.tenant, archive.agent) if vault is not None else []

@@ -36,8 +36,8 @@ class SalvagedMemory:
 
     source: str
     read: SalvagedRows
-    merged: MergeResult | None  # None: the live memory was the damaged one, and its sound rows took its place
-    generation: str | None  # None: nothing was exchanged
+    merged: MergeResult | None  # None: the live memory was the damaged one, and its sound rows replaced it
+    generation: str | None  # None: nothing was replaced
     in_neither: dict[str, int] | None = None  # rows by table that the live memory has not got either; None: unknown
     snapshot: str | None = None  # the one to restore first, as the live memory is damaged
 
@@ -52,7 +52,7 @@ def salvage(
 ) -> SalvagedMemory:
     """Bring every sound row of a damaged generation into the live memory, or make them the live memory.
 
-    `named` says how what is live is kept. With `alone` the rows become the live memory though there is a snapshot.
+    `named` defines how what is live is kept. With `alone` the rows become the live memory though there is a snapshot.
 
     Raises:
         NotFound: nothing is damaged here, or no damaged generation has that name.
@@ -82,7 +82,7 @@ def salvage(
 
 
 def _source(archive: Archive, name: str | None, own: tuple[str, ...]) -> str:
-    """The damaged generation that is meant: the live one first, then the newest that is kept aside."""
+    """The damaged generation to use: the named one, else the live one, else the newest that is kept aside."""
     names = [*reversed(own), *(one.name for one in damaged_generations(archive.home))]
     if name is None and names:
         return names[0]

@@ -1,7 +1,7 @@
-"""A memory that was begun apart from the one in its vault, as by a process that did not know of the vault.
+"""A memory that was begun apart from the one in its vault, as by a process that had no vault configured.
 
-It is never replaced and never merged without being asked: two hosts may share a vault by mistake. It says so until the
-other memory was merged, restored, or the vault is another one.
+It is never replaced and never merged without a request: two hosts may share a vault by mistake. It is reported until
+the other memory was merged or restored, or the vault is another one.
 """
 
 from __future__ import annotations
@@ -25,14 +25,14 @@ _MOST_BYTES = 4_096
 
 
 def vault_mismatch(archive: Archive) -> RestorePending | None:
-    """What to say about it, and how to bring the other memory in; None if there is none.
+    """What to report about it, and how to bring the other memory in; None if there is none.
 
     Only a memory that has all snapshots that it ever made is compared with the vault: of others it may have forgotten
     those that the vault still has. What was found is noted: once there are snapshots of both in the vault, names do
-    not tell any more.
+    not distinguish them any more.
 
     Raises:
-        Fault: the vault cannot be asked.
+        Fault: the vault cannot be reached.
     """
     place = archive.settings.vault
     if not place or is_colony(place):
@@ -66,7 +66,7 @@ def _has_all(archive: Archive) -> bool:
 
 
 def _trust(archive: Archive, noted: _OtherMemory) -> str:
-    """What a merge has to be told as well."""
+    """What a merge needs as further options."""
     if noted.signer:
         return "" if archive.keyring.accepts(noted.signer) else f"--trust {noted.signer} "
     return "--allow-unsigned " if archive.keyring.demands() else ""

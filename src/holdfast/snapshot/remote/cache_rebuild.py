@@ -1,7 +1,7 @@
-"""What a machine that knows nothing of a vault's packs can learn of them, and what it must forget.
+"""What a machine that knows nothing of a vault's packs can learn about them, and what it must forget.
 
-Whoever keeps the vault could claim chunks that it does not have, and so keep them from being sent: directories are
-believed only if a snapshot names them, and as far as a signature reaches where signatures are expected.
+The vault's operator could claim chunks that it lacks, and so keep them from being sent: directories are
+trusted only if a snapshot names them, and that one is signed where signatures are expected.
 """
 
 from __future__ import annotations
@@ -41,7 +41,7 @@ def _folders(archive: Archive) -> Path:
 
 
 def forget(archive: Archive, fault: SnapshotDamaged) -> None:
-    """If the fault says which pack is not what it should be: note it, so that no new snapshot refers to it."""
+    """If the fault names a damaged pack: note it, so that no new snapshot refers to it."""
     name = fault.details.get("pack")
     if isinstance(name, str):
         with disk_faults("note a damaged pack"):
@@ -55,7 +55,7 @@ def trusted_packs(archive: Archive, there: dict[str, int]) -> dict[str, int]:
 
 
 def believe_again(archive: Archive, name: str) -> None:
-    """What is there under the name of a damaged pack is the right one now."""
+    """The pack under the name of a damaged one is the right one now."""
     with disk_faults("note a damaged pack"):
         (_damaged(archive) / name).unlink(missing_ok=True)
 
@@ -65,10 +65,10 @@ def _damaged(archive: Archive) -> Path:
 
 
 def learn(archive: Archive, vault: Vault, known: KnownPacks, there: dict[str, int], key: bytes) -> None:
-    """Take over what the newest snapshot is made of that can be believed and opened here; an older one may do."""
+    """Learn what the newest snapshot is made of, as far as it can be trusted and opened here; an older one may do."""
     identity = archive.settings.snapshot_identity
     if key and not identity:
-        return  # what is encrypted tells nothing: everything is sent once more
+        return  # encrypted ones reveal nothing: everything is sent once more
     unseal = opening(read_identities(identity)) if key else as_stored
     for one in list_vault(vault, archive.tenant, archive.agent):
         if one.chunked and not one.damaged:

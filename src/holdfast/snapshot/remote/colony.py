@@ -1,4 +1,4 @@
-"""Compact snapshots of one memory in a Colony vault: sent, listed, and fetched as bundles that anything here can read.
+"""Compact snapshots of one memory in a Colony vault: sent, listed, and fetched as ordinary bundles.
 
 Signed with this folder's own key if there is one, encrypted if the settings name recipients, and taken only from keys
 that are trusted here. Quota and the changes of an hour are planned by `holdfast.colony` before anything is written.
@@ -40,9 +40,9 @@ from holdfast.vault.credentials import with_credentials
 
 SCHEME = "colony:"
 USUAL_LABEL = "holdfast"
-_SENT = "sent"  # in the place of a signer: what was sent from here, which is not what was seen there
+_SENT = "sent"  # in place of a signer: what was sent from here, as opposed to what was seen there
 _LABEL = re.compile(r"[a-z0-9_-]{1,150}")
-# So that a new one is whole before an old one has to go.
+# So that a new one is complete before an old one is removed.
 _SHARE = 0.45
 _FIRST_ROOM = 10 * 1024 * 1024
 # The estimate of a document's size leaves out how parts are cut and named.
@@ -67,7 +67,7 @@ class _Signer:
 
 @dataclass(frozen=True, slots=True)
 class SentToColony:
-    """What was stored, and how many records of what were left out."""
+    """What was stored, and how many records of each kind were left out."""
 
     id: str
     size: int
@@ -78,7 +78,7 @@ class ColonySnapshots:
     """The compact snapshots of a memory under one label of a Colony vault."""
 
     def __init__(self, archive: Archive, text: str, identity: str | None = None):
-        """Nothing is asked of the vault yet.
+        """No request is made to the vault yet.
 
         Raises:
             InvalidSettings: that is no label, or there is no key.
@@ -136,7 +136,7 @@ class ColonySnapshots:
         return self._memory.latest(label=self.label)
 
     def send(self, reader: Reader, identity: Identity) -> SentToColony:
-        """Store the memory in short, under a new id; so many as the settings say stay.
+        """Store the compact memory under a new id; as many as the settings define stay.
 
         Raises:
             VaultFull, QuotaExceeded: it does not fit; nothing was changed.
@@ -158,7 +158,7 @@ class ColonySnapshots:
         self._memory.delete_snapshot(label=self.label, snapshot_id=id)
 
     def tidy(self) -> None:
-        """Remove what writers that stopped have left; no snapshot that can be restored."""
+        """Remove what interrupted writers left; no snapshot that can be restored."""
         self._memory.prune(label=self.label, keep=1_000_000)
 
     def fetch(self, id: str | None, into: SnapshotRepository) -> SnapshotEntry:

@@ -1,4 +1,4 @@
-"""A memory as a few documents, for vaults that take texts and little of them: what an agent needs to go on.
+"""A memory as a few documents, for small vaults that take only texts: what an agent needs to go on.
 
     holdfast.json         what it is of, what is in it and what was left out
     profile.md            for people: what the memory is about
@@ -90,13 +90,13 @@ NEVER = (SESSIONS, OBSERVATIONS, COMMITS)
 
 @dataclass(frozen=True, slots=True)
 class ColonyDocuments:
-    """The documents, and how many records of what are not in them."""
+    """The documents, and how many records of each kind are not in them."""
 
     documents: dict[str, str]
     left: dict[str, int]
 
 
-# Out
+# Writing
 
 
 def documents_of(
@@ -156,7 +156,7 @@ def _texts(records: Iterable[Any]) -> Iterator[tuple[str, int]]:
 
 
 def _fields(record: Any) -> Json:
-    """What the record says; what is empty, or as usual, is not written."""
+    """The contents of the record; empty and default values are not written."""
     kind: Any = type(record)
     usual = _usual(kind)
     return {
@@ -184,12 +184,12 @@ def _profile(reader: Reader, identity: Identity, counts: Mapping[str, int], boun
     return "\n".join(lines) + "\n"
 
 
-# Back
+# Reading
 
 
 @dataclass(frozen=True, slots=True)
 class DocumentsInfo:
-    """What the documents say of themselves."""
+    """What the documents record about themselves."""
 
     identity: Identity
     left: dict[str, int]
@@ -204,7 +204,7 @@ def about_of(documents: Mapping[str, str]) -> DocumentsInfo:
     """Which snapshot the documents are of.
 
     Raises:
-        SnapshotDamaged: they are not what was written.
+        SnapshotDamaged: they were changed.
         SnapshotTooNew: a newer Holdfast wrote them.
     """
     found = _object(documents.get(ABOUT, ""), ABOUT)
@@ -262,7 +262,7 @@ def _record(of: _List, line: str, tenant: str) -> Any:
         record = _typed(of.table.record, {**clean, "tenant": tenant, "seq": 0})
         return _whole(of, record)
     except (InvalidRequest, ValueError, TypeError):
-        # A new error: the one that was caught may hold what a memory says.
+        # A new error: the one that was caught may hold the text of a memory.
         raise SnapshotDamaged(f"compact: a line of {of.name} is not a record") from None
 
 
@@ -320,7 +320,7 @@ def _types(kind: Any) -> dict[str, tuple[type[Any], bool]]:
 
 @cache
 def _usual(kind: Any) -> dict[str, Any]:
-    """Of each field the value that needs not be written: its default, or the empty one of its type."""
+    """Of each field the value that need not be written: its default, or the empty one of its type."""
     usual: dict[str, Any] = {}
     for field in dataclasses.fields(kind):
         expected, optional = _types(kind)[field.name]
@@ -332,7 +332,7 @@ def _usual(kind: Any) -> dict[str, Any]:
 
 
 def fill(store: Store, documents: Mapping[str, str], tenant: str) -> None:
-    """Write the records into an empty store, searchable as any.
+    """Write the records into an empty store, indexed for search.
 
     Raises:
         SnapshotDamaged: a line is no record.

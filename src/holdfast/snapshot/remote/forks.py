@@ -1,7 +1,7 @@
-"""Lines: what several hosts sent to one vault, each going on from its own snapshots of the same memory.
+"""Forks: what several hosts sent to one vault, each going on from its own snapshots of the same memory.
 
-Names tell whether there are any: a host never uses a number twice, so two snapshots of one number are of two lines.
-Only then are manifests read, for what follows what. Before the first such number nothing tells lines apart.
+Names show whether there are any: a host never uses a number twice, so two snapshots of one number are of two forks.
+Only then are manifests read, for what follows what. Before the first such number forks are not distinguishable.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ MOST_ENTRIES = 1_000
 
 @dataclass(frozen=True, slots=True)
 class Fork:
-    """What one host sent since another one sends as well, newest first, and what its newest says of itself."""
+    """What one host sent since the fork, newest first, and what its newest records about itself."""
 
     ids: tuple[str, ...]
     created_at: int
@@ -42,7 +42,7 @@ class Fork:
 
 
 def find_forks(vault: Vault, tenant: str, agent: str, found: Sequence[VaultEntry]) -> list[Fork]:
-    """The lines in a vault, that of the newest snapshot first; none if there is but one."""
+    """The forks in a vault, that of the newest snapshot first; empty if there is only one."""
     since = first_shared(one.id for one in found)
     if since is None:
         return []
@@ -62,7 +62,7 @@ class _ForkInfo:
 
 
 def _read(vault: Vault, tenant: str, agent: str, id: str) -> _ForkInfo | None:
-    """What a snapshot says of itself. Nobody's word is taken for it: this is for people to look at."""
+    """What a snapshot claims about itself. It is not verified: this is only for display."""
     try:
         manifest = vaulted_manifest(vault, tenant, agent, id)
     except (NotFound, SnapshotDamaged, SnapshotForeign, SnapshotTooNew):
@@ -80,7 +80,7 @@ def first_shared(ids: Iterable[str]) -> int | None:
 
 
 def last_shared(ids: Iterable[str]) -> list[str]:
-    """Those of the last number that two have: as long as they are there, it can be seen that there are lines."""
+    """Those of the last number that two have: as long as they are there, it can be seen that there are forks."""
     every = list(ids)
     last = max(_shared(every), default=None)
     return [id for id in every if sequence_of(id) == last]
@@ -91,10 +91,10 @@ def _shared(ids: Iterable[str]) -> list[int]:
 
 
 def trace(ids: Sequence[str], parents: Mapping[str, str | None], every: Sequence[str]) -> list[tuple[str, ...]]:
-    """The ids, newest first, as lines.
+    """The ids, newest first, as forks.
 
     `every` are all ids in the vault, newest first. What has no parent began from what was the newest of them. Where a
-    parent was pruned, the line goes on with the only one that can have come before it; if there are several, it ends.
+    parent was pruned, the fork goes on with the only one that can have come before it; if there are several, it ends.
     """
     rest, chains = dict.fromkeys(ids), []
     while rest:
@@ -116,7 +116,7 @@ def _before(id: str, parents: Mapping[str, str | None], every: Sequence[str]) ->
 
 
 def _joined(chains: list[list[str]], parents: Mapping[str, str | None], every: Collection[str]) -> list[list[str]]:
-    """The same, across snapshots that were pruned from the middle of a line."""
+    """The same, across snapshots that were pruned from the middle of a fork."""
     whole: list[list[str]] = []
     while chains:
         chain = chains.pop(0)
@@ -136,7 +136,7 @@ def not_here(lines: Sequence[Fork], held: Collection[str]) -> list[Fork]:
 
 
 def fork_notices(lines: Sequence[Fork], held: Collection[str], place: str) -> list[str]:
-    """For people: which lines this memory lacks, and how to bring them in."""
+    """For people: which forks this memory lacks, and how to bring them in."""
     return [
         f"Another host also wrote to this vault, and its newer records are not in this memory: {line.newest} "
         f"of {iso(line.created_at)}. Preview the merge: holdfast snapshot merge {line.newest} now --from "
@@ -146,12 +146,12 @@ def fork_notices(lines: Sequence[Fork], held: Collection[str], place: str) -> li
 
 
 def held_by(archive: Archive) -> set[str]:
-    """Snapshots that are in this memory: those in its repository, and those that its audit log says it was made of.
+    """Snapshots that are in this memory: those in its repository, and those that it was made of by its audit log.
     The log is part of the memory, so it knows this wherever it was restored."""
     held = {one.id for one in archive.repo.each()}
     if archive.live is None:
         return held
-    with suppress(Fault):  # it cannot be opened, or not be read: the repository alone tells
+    with suppress(Fault):  # it cannot be opened, or not be read: the repository alone decides
         reader = archive.live.store.read()
         for operation in ("snapshot_restore", "snapshot_merge"):
             for entry in reader.find(AUDIT, archive.tenant, *where(operation=operation), limit=MOST_ENTRIES):
@@ -160,7 +160,7 @@ def held_by(archive: Archive) -> set[str]:
 
 
 def fork_notices_of(archive: Archive, text: str, found: Sequence[VaultEntry] | None = None) -> list[str]:
-    """The same of a vault that is named. A Colony vault keeps too little to tell."""
+    """The same for a named vault. A Colony vault keeps too little to know."""
     if is_colony(text):
         return []
     vault = ReadOnly(archive.vault(text))

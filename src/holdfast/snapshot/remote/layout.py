@@ -1,7 +1,7 @@
 """In which layout a snapshot goes to a vault: whole, or as chunks that are stored once.
 
-As it lies in the repository it can always go. In the other layout it needs the tar in the clear, and a signature by
-the key that signed the snapshot: where one of them is missing it goes as it lies, if the vault takes that.
+It can always be sent as it is in the repository. The other layout needs the tar in the clear, and a signature by
+the key that signed the snapshot: where one of them is missing it is sent as it is, if the vault takes that.
 """
 
 from __future__ import annotations
@@ -45,7 +45,7 @@ from holdfast.snapshot.repo.snapshot_files import SnapshotFiles, read_files
 from holdfast.vault.local import LocalVault
 from holdfast.vault.read_only import ReadOnly
 
-# Below, chunks would save little and cost several requests more, and four small files can be read by anybody.
+# Below, chunks would save little and cost several requests more, and four small files can be read by any tool.
 _WORTH_CHUNKS = 4 << 20
 _PIECE = 1 << 20
 
@@ -106,7 +106,7 @@ def repo_as_vault(archive: Archive) -> Vault:
 
 
 def key_and_seal(archive: Archive, recipients: Sequence[str]) -> tuple[bytes, Seal]:
-    """What chunks for these recipients are named by, and what seals them."""
+    """The key that names chunks for these recipients, and what seals them."""
     if not recipients:
         return b"", as_stored
     key = archive.keyring.chunk_key("chunks", archive.tenant, archive.agent, *sorted(recipients))
@@ -141,7 +141,7 @@ def _is_there_whole(vault: Vault, files: SnapshotFiles) -> bool:
 
 
 def _send_whole(archive: Archive, vault: Vault, manifest: Manifest, clear: _DecryptedTar | None) -> None:
-    """Send what lies in the repository as chunks to a vault that takes none: packed into one body on the way."""
+    """Send what lies in the repository as chunks to a vault that takes none: packed into one bundle on the way."""
     if clear is None:
         raise VaultRefused(
             f"vault: {vault.place} supports whole snapshots only, and {manifest.identity.id} is stored in "
@@ -198,7 +198,7 @@ def _send_chunks(archive: Archive, vault: Vault, manifest: Manifest, clear: _Dec
 
 @contextmanager
 def _sender(archive: Archive, vault: Vault, manifest: Manifest, key: bytes) -> Iterator[KnownPacks | None]:
-    """The only one on this machine that sends to the vault with that key, and what it knows of the packs there; None
+    """The only sender on this machine to the vault with that key, and what it knows of the packs there; None
     if the vault has the snapshot already."""
     folder = known_folder(archive, vault.place, key)
     with SnapshotLock(folder, "send", archive.settings.snapshot_lock_seconds):
@@ -234,7 +234,7 @@ def _put_packs(
 
 
 def _sealed_again(archive: Archive, manifest: Manifest, name: str, size: int, digest: str) -> Manifest:
-    """The manifest with another body. What our key signed is signed again, if it really did."""
+    """The manifest with another bundle. What our key signed is signed again, if it really did."""
     sealed = replace(manifest, body_name=name, body_size=size, body_sha256=digest)
     if manifest.signer is None or manifest.signature is None:
         return sealed

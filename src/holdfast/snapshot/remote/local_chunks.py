@@ -1,4 +1,4 @@
-"""A snapshot onto the repository as chunks: what lies there already is referred to, the rest is packed beside the
+"""A snapshot in the repository as chunks: those there already are referred to, the rest is packed beside the
 chunk index.
 
 The form is that of chunks in a vault, and a repository is laid out as a folder that is a vault. So whatever reads such
@@ -41,7 +41,7 @@ _WORTH_CHUNKS = 8 << 20
 def lies_in_chunks(archive: Archive, vaults: Sequence[str | None], staged: int) -> bool:
     """Whether a snapshot of so many staged bytes, which is to go to these vaults, is put in the repository as chunks.
 
-    By itself only where that saves something: chunks are cut for a vault anyway, and a whole body beside them costs
+    By itself only where that saves something: chunks are cut for a vault anyway, and a whole bundle beside them costs
     its time and its room once more. Without a vault one file that any tar and zstd reads is worth more.
     """
     layout = archive.settings.snapshot_layout
@@ -55,7 +55,7 @@ def _gets_chunks(archive: Archive, place: str) -> bool:
     try:
         return takes_chunks(archive, archive.vault(place))
     except Fault:
-        return False  # whoever sends it there says so; the snapshot is made all the same
+        return False  # sending reports that; the snapshot is made all the same
 
 
 def staged_bytes(capture: Capture) -> int:
@@ -82,7 +82,7 @@ def cut(
     synced.
 
     Raises:
-        InvalidRequest: a recipient is none, or a staged path cannot be in a bundle.
+        InvalidRequest: a recipient is invalid, or a staged path cannot be in a bundle.
         LimitReached: it holds more, or its chunk index is larger, than a reader would take.
         StorageFull, StorageFailed: it could not be written, or a staged file changed meanwhile.
     """
@@ -106,7 +106,7 @@ def cut(
 
 
 class _TarStream:
-    """The tar as it is made, without a copy: what is read is used up before more is asked for."""
+    """The tar as it is made, without a copy: what is read is used up before the next read."""
 
     def __init__(self, pieces: Iterator[bytes | memoryview]):
         self._pieces = pieces

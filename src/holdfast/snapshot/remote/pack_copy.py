@@ -34,7 +34,7 @@ def remove_halves(vault: Vault, archive: Archive, id: str) -> None:
 def recheck_packs(
     archive: Archive, vault: Vault, prefix: str, manifest: Manifest, packs: tuple[PackEntry, ...]
 ) -> None:
-    """Take the snapshot back if somebody removed a pack at the very last moment."""
+    """Take the snapshot back if another process removed a pack at the very last moment."""
     try:
         check_there(vault, prefix, packs)
     except SnapshotsBusy:
@@ -99,7 +99,7 @@ def _without_damaged(
     archive: Archive, vault: Vault, prefix: str, packs: tuple[PackEntry, ...], there: dict[str, int]
 ) -> dict[str, int]:
     """The packs that are there, once those are removed that have other bytes than they should. Only what looks wrong or
-    was found so is read: a name is chance, so nothing else can have it."""
+    was found so is read: names are random, so nothing else can have one."""
     believed = trusted_packs(archive, there)
     for one in packs:
         if one.name in there and believed.get(one.name) != one.size:

@@ -37,7 +37,7 @@ _CHUNK = 1 << 20
 
 @dataclass(frozen=True, slots=True)
 class VaultEntry:
-    """A snapshot in a vault, as far as names and sizes tell."""
+    """A snapshot in a vault, as far as names and sizes show."""
 
     id: str
     size: int  # of all its files; packs belong to several
@@ -50,13 +50,13 @@ class VaultEntry:
 
 
 def is_missing(vault: Vault) -> bool:
-    """A folder that is not there, though the one it lies in is: a wrong name, a disk that is not mounted, or a vault
+    """Whether the folder is missing, though its parent is there: a wrong name, a disk that is not mounted, or a vault
     that nothing was put into yet."""
     return Path(vault.place).is_absolute() and not Path(vault.place).exists()
 
 
 def must_be_there(vault: Vault) -> None:
-    """Before something is read from it: what is not there holds nothing, and is not sound.
+    """Before something is read from it: a missing folder must not count as an empty, sound vault.
 
     Raises:
         VaultRefused: it is a folder that does not exist.
@@ -66,7 +66,7 @@ def must_be_there(vault: Vault) -> None:
 
 
 def list_vault(vault: Vault, tenant: str, agent: str) -> list[VaultEntry]:
-    """The snapshots of a memory that lie in the vault, newest first; what has no manifest is none, or not yet."""
+    """The snapshots of a memory in the vault, newest first; without a manifest it is no snapshot, or not yet."""
     prefix = prefix_of(tenant, agent)
     sizes: dict[str, dict[str, int]] = {}
     for one in vault.list(prefix):
@@ -89,7 +89,7 @@ def leftovers(vault: Vault, tenant: str, agent: str) -> list[VaultObject]:
 
 
 def take_out(vault: Vault, tenant: str, agent: str, id: str) -> None:
-    """Remove a snapshot from the vault; the manifest goes first, so that what is left halfway is none."""
+    """Remove a snapshot from the vault; the manifest goes first, so that an interrupted removal leaves no snapshot."""
     prefix = f"{prefix_of(tenant, agent)}{id}"
     there = [one.name for one in vault.list(f"{prefix}.")]
     for name in sorted(there, key=lambda name: name != f"{prefix}{MANIFEST}"):
@@ -97,7 +97,7 @@ def take_out(vault: Vault, tenant: str, agent: str, id: str) -> None:
 
 
 def open_body(vault: Vault, manifest: Manifest) -> BinaryIO:
-    """The body that a manifest in the vault names; whether it is the right one is for whoever reads it."""
+    """The bundle that a manifest in the vault names; its readers check whether it is the right one."""
     try:
         return vault.open(f"{prefix_of(manifest.identity.tenant, manifest.identity.agent)}{manifest.body_name}")
     except NotFound as error:
@@ -115,7 +115,7 @@ def _missing(sizes: dict[str, int]) -> str | None:
 
 
 def prefix_of(tenant: str, agent: str) -> str:
-    """What the names of a memory begin with in a vault."""
+    """The prefix of a memory's names in a vault."""
     return "/".join((*place_of(tenant, agent), ""))
 
 
@@ -177,7 +177,7 @@ def _put_missing(vault: Vault, items: list[_Item]) -> None:
     try:
         return vault.put_all([item.parcel for item in items])
     except Conflict:
-        pass  # somebody else just sent some of it
+        pass  # another process just sent some of it
     for item in items:
         try:
             vault.put_all([item.parcel])
@@ -186,7 +186,7 @@ def _put_missing(vault: Vault, items: list[_Item]) -> None:
 
 
 def _check_same(vault: Vault, there: VaultObject, digest: str) -> None:
-    """Refuse other bytes in the place of ours. What the vault says of them is enough: they are verified when used."""
+    """Refuse other bytes in place of ours. The vault's account of them is enough: they are verified when used."""
     if (there.sha256 or _digest(vault, there.name)) != digest:
         raise Conflict(
             f"vault: {there.name} exists with different content", hint="Another writer may be using this vault."
@@ -210,7 +210,7 @@ def _reading(vault: Vault, name: str) -> Iterator[BinaryIO]:
 def fetch(vault: Vault, tenant: str, agent: str, id: str | None, into: SnapshotRepository) -> SnapshotEntry:
     """Copy a snapshot of a memory, the latest if no id is given, from the vault to the repository.
 
-    Its files must agree with each other; whether its signer can be trusted is for `verify` to say.
+    Its files must agree with each other; `verify` decides whether its signer can be trusted.
 
     Raises:
         NotFound: the vault has none.
@@ -236,7 +236,7 @@ def fetch(vault: Vault, tenant: str, agent: str, id: str | None, into: SnapshotR
 
 @dataclass(frozen=True, slots=True)
 class LatestInVault:
-    """What `latest` means in a vault, and what newer ones were passed over, as their manifests say."""
+    """What `latest` means in a vault, and which newer ones were passed over, by their manifests."""
 
     id: str
     passed: tuple[Manifest, ...] = ()
@@ -244,7 +244,7 @@ class LatestInVault:
 
 def latest_in(vault: Vault, tenant: str, agent: str) -> LatestInVault:
     """The newest there that no restore or undo gave up. One that cannot be read is not passed over: nothing but its
-    name says that it is there, and an old one must not come in its place unnoticed.
+    name shows that it is there, and an old one must not come in its place unnoticed.
 
     Raises:
         NotFound: the vault has none.
@@ -309,7 +309,7 @@ def read_vaulted(vault: Vault, tenant: str, agent: str, id: str) -> SnapshotFile
 
 
 def vaulted_manifest(vault: Vault, tenant: str, agent: str, id: str) -> Manifest:
-    """What the manifest in the vault says, whether or not the rest agrees with it. Faults as of `read_vaulted`."""
+    """The manifest in the vault, whether or not the rest agrees with it. Faults as of `read_vaulted`."""
     return _vaulted_manifest(vault, tenant, agent, id).manifest
 
 
@@ -325,7 +325,7 @@ def packs_of(vault: Vault, tenant: str, agent: str, id: str) -> tuple[PackEntry,
     """The packs that a snapshot in the vault needs; none if it lies there whole, or is gone by now.
 
     Raises:
-        SnapshotDamaged, SnapshotTooNew: nobody can tell.
+        SnapshotDamaged, SnapshotTooNew: it cannot be determined.
     """
     prefix = prefix_of(tenant, agent)
     try:
@@ -336,7 +336,7 @@ def packs_of(vault: Vault, tenant: str, agent: str, id: str) -> tuple[PackEntry,
     except SnapshotDamaged:
         if any(one.name == f"{prefix}{id}{MANIFEST}" for one in vault.list(f"{prefix}{id}.")):
             raise
-        return ()  # somebody just took it out
+        return ()  # another process just removed it
 
 
 def needed_packs(vault: Vault, tenant: str, agent: str, but: Collection[str] = ()) -> set[str]:
@@ -376,7 +376,7 @@ def _small(vault: Vault, name: str, most: int) -> bytes:
 
 
 def _check_size(vault: Vault, name: str, size: int) -> None:
-    """Before a disk is filled with what cannot be right."""
+    """Checked before a disk is filled with what cannot be right."""
     try:
         there = vault.stat(name).size
     except NotFound as error:

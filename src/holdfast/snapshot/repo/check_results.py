@@ -1,6 +1,6 @@
-"""What reading whole bodies told, remembered beside them, so that a list can say it without reading them again.
+"""Results of reading whole bundles, remembered beside them, so that a list can show them without reading again.
 
-<repository>/checked holds for each id how the body's file was (size, times, inode), the SHA-256 of its manifest, when
+<repository>/checked holds for each id how the bundle's file was (size, times, inode), the SHA-256 of its manifest, when
 it was read, and what was wrong. It holds as long as all of these are the same; of a chunk index the files of all its
 packs count. It is a memory aid and no seal: whatever uses a snapshot reads it anew, and a record that cannot be read
 counts as none.
@@ -31,7 +31,7 @@ _MOST_REASON = 500
 
 @dataclass(frozen=True, slots=True)
 class FileStamp:
-    """How a body's file is at a glance; other bytes in it would show in its times."""
+    """The state of a bundle's file by its metadata; other bytes in it would show in its times."""
 
     size: int
     modified: int
@@ -41,7 +41,7 @@ class FileStamp:
 
 @dataclass(frozen=True, slots=True)
 class CheckResult:
-    """What was found when a body was read to its end."""
+    """What was found when a bundle was read to its end."""
 
     looks: FileStamp
     manifest: str  # its SHA-256
@@ -53,7 +53,7 @@ Record = dict[str, CheckResult]
 
 
 def stamp_of(body: Path) -> FileStamp | None:
-    """How a body is; None if it is no file. Of a chunk index, how all that it needs is: a pack belongs to several."""
+    """The state of a bundle; None if it is no file. Of a chunk index, of its packs too: a pack belongs to several."""
     own = _file_stamp(body)
     if own is None or not body.name.endswith(CHUNK_INDEXES):
         return own

@@ -1,4 +1,4 @@
-"""The snapshots of one memory: whose they are, where they lie, and the memory itself while it is open."""
+"""The snapshots of one memory: their owner, their folder, and the memory itself while it is open."""
 
 from __future__ import annotations
 
@@ -26,12 +26,12 @@ DEFAULT_AGENT = "default"
 
 
 def _no_listener(kind: Lifecycle, body: Json) -> None:
-    """Nobody listens."""
+    """There is no listener."""
 
 
 @dataclass(slots=True)
 class JobResult:
-    """What came of a piece of work: the id of a snapshot, or the name of a generation."""
+    """The result of a job: the id of a snapshot, or the name of a generation."""
 
     about: str | None = None
     message: str | None = None  # what is still to be done
@@ -73,10 +73,10 @@ class Archive:
 
     @contextmanager
     def locked(self, operation: str) -> Iterator[JobResult]:
-        """Nobody else makes, restores or removes snapshots inside this block; how it ended is counted and noted.
+        """No other thread or process makes, restores or removes snapshots in this block; its end is counted and noted.
 
         Raises:
-            SnapshotsBusy: somebody did for too long.
+            SnapshotsBusy: another one did for too long.
         """
         with (
             self.counted(operation),
@@ -87,7 +87,7 @@ class Archive:
 
     @contextmanager
     def unlocked(self, operation: str) -> Iterator[JobResult]:
-        """Work beside all other, as sending to a vault; how it ended is counted and noted just as well."""
+        """Work in parallel to all other, such as sending to a vault; how it ended is counted and noted just as well."""
         work = Job(operation, self.tenant, self.agent, self.clock.now_ms(), locked=False)
         with self.counted(operation), going_on(self.home, work), self._noted(work) as result:
             yield result
@@ -110,7 +110,7 @@ class Archive:
 
     @contextmanager
     def counted(self, operation: str) -> Iterator[None]:
-        """What is done in this block appears in the metrics, with its outcome and how long it took."""
+        """Work in this block appears in the metrics, with its outcome and duration."""
         began, outcome = self.clock.steady(), "ok"
         try:
             yield
@@ -122,15 +122,15 @@ class Archive:
             self.metrics.count("holdfast_snapshot_total", operation=operation, outcome=outcome)
 
     def moved(self, operation: str, size: int) -> None:
-        """So many bytes of a snapshot were written or read."""
+        """Count the bytes of a snapshot that were written or read."""
         self.metrics.count("holdfast_snapshot_bytes_total", size, operation=operation)
 
 
 def archive_of(ctx: CallContext) -> Archive:
-    """The archive of the memory that the context stands in.
+    """The archive of the context's memory.
 
     Raises:
-        Conflict: the context stands in none, as when a past memory is read.
+        Conflict: the context has none, as when a past memory is read.
     """
     home = ctx.home
     if home is None:
@@ -139,7 +139,7 @@ def archive_of(ctx: CallContext) -> Archive:
         )
 
     def publish(kind: Lifecycle, body: Json) -> None:
-        # A restore may have exchanged the store since the context was made.
+        # A restore may have replaced the store since the context was made.
         dataclasses.replace(ctx, store=home.store).announce(kind, body)
 
     return Archive(home.path, ctx.settings, ctx.clock, ctx.entropy, ctx.tenant, home, publish, ctx.metrics)

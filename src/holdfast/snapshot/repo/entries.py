@@ -1,7 +1,7 @@
-"""What lies in a repository, looked at cheaply: everything but the body's bytes is read and must agree. What was found
+"""What is in a repository, checked cheaply: all but the bundle's bytes is read and must agree. What was found
 when the bytes were read is remembered (`check_results.py`) and holds as long as the file has not changed.
 
-Reading takes no lock. Whatever seems wrong is looked at again before it is called damaged, since another process may
+Reading takes no lock. Whatever seems wrong is read again before it counts as damaged, since another process may
 just be putting or deleting it.
 """
 
@@ -36,13 +36,13 @@ Owner = tuple[str, str]  # tenant and agent
 
 @dataclass(frozen=True, slots=True)
 class SnapshotEntry:
-    """A snapshot in the repository, whole as far as a glance tells, or damaged and why."""
+    """A snapshot in the repository, whole by a quick check, or damaged and why."""
 
     id: str
     manifest: Manifest | None  # None if it cannot be read
     size: int  # of all its files, and of the packs that it needs; they may be others' too
     damaged: str | None
-    path: Path  # of the body; of the plain one if there is none
+    path: Path  # of the bundle; of the plain one if there is none
     checked_at: int | None = None  # when its bytes were read, as they are now; None if they never were
 
     @property
@@ -67,7 +67,7 @@ def ids_on(root: Path) -> set[str]:
 
 
 def bytes_on(root: Path) -> int:
-    """What all files of snapshots take; a pack counts once, however many share it."""
+    """The size of all files of snapshots; a pack counts once, however many share it."""
     files = sum(_size_of(f"{root}/{id}{suffix}") or 0 for id, suffix in names_on(root))
     return files + sum(packs_on(root).values())
 
@@ -99,7 +99,7 @@ def read_entries(root: Path, owner: Owner | None = None) -> Iterator[SnapshotEnt
 def read_entry(root: Path, id: str, owner: Owner | None = None, record: Record | None = None) -> SnapshotEntry | None:
     """The snapshot of that id; None if there is none, also while it is being put or deleted.
 
-    With an owner, one of another memory counts as damaged, and nothing that it says about itself is told.
+    With an owner, one of another memory counts as damaged, and nothing of its manifest is returned.
     """
     record = read_record(root) if record is None else record
     seen = _quick_check(root, id, owner, record)
@@ -139,7 +139,7 @@ def _known(body: Path, digest: str, known: CheckResult | None) -> CheckResult | 
 
 
 def _packs_size(body: Path) -> int:
-    """What the packs of a chunk index take; none if it is no chunk index, or cannot be read."""
+    """The size of a chunk index's packs; none if it is no chunk index, or cannot be read."""
     if not body.name.endswith(CHUNK_INDEXES):
         return 0
     try:
@@ -154,7 +154,7 @@ def _body_there(root: Path, id: str) -> str:
 
 
 def _size_of(path: str) -> int | None:
-    """Bytes of a regular file; None for anything else, and for nothing."""
+    """Size of a regular file; None for anything else, or if it is missing."""
     try:
         seen = os.lstat(path)
     except OSError:
@@ -179,7 +179,7 @@ def read_manifest_of(folder: Path, id: str) -> tuple[Manifest, str]:
 
 
 def check_names(manifest: Manifest, id: str) -> None:
-    """Refuse a manifest that is not of the id it is called by."""
+    """Refuse a manifest that is not of the id in its name."""
     identity = manifest.identity
     if identity.id != id or identity.sequence != sequence_of(id):
         raise SnapshotDamaged(f"{id}{MANIFEST} is the manifest of another snapshot")
@@ -200,7 +200,7 @@ def _check_body(folder: Path, manifest: Manifest) -> None:
 
 
 def check_packs(body: Path, manifest: Manifest) -> None:
-    """Refuse a chunk index that is not the manifest's, or one of whose packs is not there in its size."""
+    """Refuse a chunk index that is not the manifest's, or one of whose packs is missing or of another size."""
     try:
         packs = read_packs(read_chunk_index(body, manifest))
     except Malformed as error:
@@ -211,7 +211,7 @@ def check_packs(body: Path, manifest: Manifest) -> None:
 
 
 def check_sidecar(folder: Path, manifest: Manifest) -> None:
-    """Refuse a body's sidecar that disagrees with the manifest."""
+    """Refuse a bundle's sidecar that disagrees with the manifest."""
     name = f"{manifest.body_name}{SIDECAR}"
     if read_sidecar(read_small(folder, name, _MOST_SIDECAR), manifest.body_name) != manifest.body_sha256:
         raise SnapshotDamaged(f"{name} differs from the manifest")

@@ -1,8 +1,8 @@
-"""What was done with snapshots lately, and what goes on: for whoever asked for it and did not wait for the answer.
+"""Recent and running work on snapshots, for callers that did not wait for its result.
 
 <home>/snapshots/.work is written when work begins and when it ends. What has begun and not ended goes on while the lock
-of snapshots is held, or, if it takes none, while this process knows of it: nobody else has the folder open. Otherwise
-it was interrupted. All this is only told; nothing depends on it.
+of snapshots is held, or, if it takes none, while this process knows of it: no other process has the folder open.
+Otherwise it was interrupted. All this is only reported; nothing depends on it.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ State = Literal["running", "done", "failed", "interrupted"]
 
 @dataclass(frozen=True, slots=True)
 class Job:
-    """One piece of work on the snapshots of a memory."""
+    """One job on the snapshots of a memory."""
 
     operation: str
     tenant: str
@@ -61,7 +61,7 @@ def going_on(home: Path, work: Job) -> Iterator[None]:
 
 def note_work(home: Path, work: Job) -> None:
     """Write down that it begins, or how it ended."""
-    with suppress(OSError), _writing(home):  # a full disk has better things to fail for
+    with suppress(OSError), _writing(home):  # a full disk must not fail the work because of its note
         works = [one for one in read_works(home) if not _is_same(one, work)]
         if works and _is_step(works[0], work):
             del works[0]
@@ -86,7 +86,7 @@ def _writing(home: Path) -> Iterator[None]:
 
 
 def _is_step(before: Job, work: Job) -> bool:
-    """What is sent in steps is one work: a hundred steps must not push out all that was done before."""
+    """What is sent in steps is one job: a hundred steps must not push out all earlier ones."""
     same = (before.operation, before.tenant, before.agent) == (work.operation, work.tenant, work.agent)
     return same and not work.locked and before.ended is not None and before.code is None
 
@@ -119,7 +119,7 @@ _OPTIONAL = {"ended", "code", "message", "about", "locked"}
 def recent_jobs(home: Path) -> list[tuple[Job, State]]:
     """All that is known, the newest first, and how each stands.
 
-    Of those that hold the lock only the newest can be going on, and only while somebody holds it.
+    Of those that hold the lock only the newest can be going on, and only while the lock is held.
     """
     held, works = is_held(home), read_works(home)
     newest = next((one for one in works if one.locked), None)
@@ -133,7 +133,7 @@ def _state(home: Path, work: Job, *, held: bool) -> State:
 
 
 def is_held(home: Path) -> bool:
-    """Whether somebody works on snapshots right now."""
+    """Whether any process works on snapshots right now."""
     try:
         handle = os.open(home / "snapshots" / ".lock", os.O_RDONLY | os.O_NOFOLLOW | os.O_CLOEXEC)
     except OSError:

@@ -1,4 +1,4 @@
-"""Keys that would be missed: told while there is still time to do something about it."""
+"""Keys whose loss would hurt: reported while there is still time to do something about it."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from holdfast.snapshot.repo.context import Archive
 
 @dataclass(frozen=True, slots=True)
 class KeyWarning:
-    """Something about a key that would be missed, and what to do; the code lets a page say it in another language."""
+    """A warning about a key, and what to do; the code lets a page translate it."""
 
     code: str
     message: str
@@ -60,15 +60,15 @@ def note_opened(archive: Archive, manifest: Manifest, identities: Sequence[str])
     if not manifest.encrypted:
         return
     own = {fingerprint(one) for one in recipients_of(identities)}
-    # An SSH key does not tell its own recipient: then any of them may have been it.
+    # An SSH key does not contain its own recipient: then any of them may have been it.
     archive.keyring.note_kept(*(own & set(manifest.recipients) or manifest.recipients))
 
 
 def key_warnings(archive: Archive) -> list[KeyWarning]:
-    """What is to be said about keys before one of them is lost; nothing if all is well."""
+    """Warnings about keys before one of them is lost; nothing if all is well."""
     try:
         return [*_identity_warnings(archive), *_signing_warnings(archive)]
-    except DataDamaged as fault:  # a file of keys; whoever asks how the memory is must be told that too
+    except DataDamaged as fault:  # a file of keys; status must report that too
         return [KeyWarning(KEYS_DAMAGED, fault.message, fault.hint.rstrip("."))]
 
 
@@ -78,7 +78,7 @@ def key_texts(archive: Archive) -> list[str]:
 
 
 def needs_keys(archive: Archive) -> bool:
-    """There is a key that could be missed: one that signs, or one that opens what is made here."""
+    """Whether there is a key whose loss would hurt: one that signs, or one that opens what is made here."""
     return archive.keyring.own() is not None or bool(_recipients(archive))
 
 
@@ -110,7 +110,7 @@ def _identity_warnings(archive: Archive) -> Iterator[KeyWarning]:
 
 
 def _recipients(archive: Archive) -> set[str]:
-    """Who can open what is made here: as the settings say, or else as the newest snapshot was made."""
+    """Who can open what is made here: by the settings, or else as the newest snapshot was made."""
     if archive.settings.snapshot_recipients:
         return {fingerprint(one) for one in archive.settings.snapshot_recipients}
     newest = archive.repo.newest()

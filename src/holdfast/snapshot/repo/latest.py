@@ -1,6 +1,6 @@
 """Which snapshot `latest` means: the newest that is whole, and whose memory was not given up.
 
-A restore and an undo first keep what is live in a snapshot. That is then the newest, and yet the one that was not
+A restore and an undo first keep what is live in a snapshot. That is then the newest, but the one that was not
 wanted any more: restoring `latest` twice would bring it back. A merge keeps what is live too, but gives nothing up.
 """
 

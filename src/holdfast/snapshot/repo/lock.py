@@ -1,7 +1,7 @@
 """Who may change snapshots: one process, and in it one thread, at a time.
 
-<home>/snapshots/.lock is held by whoever makes, restores or prunes; inside stand its process and what it does. The
-kernel frees the lock when the process dies, so a killed one blocks nobody. No tenant's folder can have that name.
+<home>/snapshots/.lock is held by a process that makes, restores or prunes; in it are its pid and its work. The
+kernel frees the lock when the process dies, so a killed one blocks no other. No tenant's folder can have that name.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ _MOST_BYTES = 256
 
 
 class SnapshotLock:
-    """The lock of a data folder's snapshots. It is not taken twice: what is done under it takes none of its own."""
+    """The lock of a data folder's snapshots. It is not reentrant: work under it must not take it again."""
 
     def __init__(
         self,
@@ -47,7 +47,7 @@ class SnapshotLock:
         """Wait for the lock and take it.
 
         Raises:
-            SnapshotsBusy: it was not free in time; the message says who does what.
+            SnapshotsBusy: it was not free in time; the message names the holder and its work.
         """
         with disk_faults(f"{self._operation}: snapshot lock"):
             make_folder(self._folder)
@@ -72,13 +72,13 @@ class SnapshotLock:
 
 
 def _sign(handle: int, operation: str) -> None:
-    """Say who holds it. Only for messages, so it need not last."""
+    """Write the holder into the file. Only for messages, so it need not last."""
     os.ftruncate(handle, 0)
     os.pwrite(handle, orjson.dumps({"pid": os.getpid(), "operation": operation}), 0)
 
 
 def _holder(handle: int) -> str:
-    """Who holds the lock, as far as the file tells: between taking it and signing it is still the one before."""
+    """The holder of the lock, by the file: between taking the lock and writing it is still the one before."""
     try:
         said = orjson.loads(os.pread(handle, _MOST_BYTES, 0))
         pid, operation = int(said["pid"]), str(said["operation"])

@@ -1,16 +1,16 @@
-"""What interrupted work leaves in a repository, and how it is known to be nobody's.
+"""What interrupted work leaves in a repository, and how it is known to be abandoned.
 
     .lock                   held while names of snapshots change, for moments only
     .staging-<name>/        where a snapshot is made; the folder itself is locked while it is in use
     .<id>.changing          stands while the files of an id come or go
     .opened/                cache of recently opened snapshots (`store_cache.py`)
     .<id>.unsent            stands until the vault has it (`send_marks.py`)
-    .<name>.new             a small file on its way to its name
+    .<name>.new             a small file before its rename
 
-A staging folder that nobody has locked belonged to a process that is dead. An id that is marked as changing while
-nobody holds the repository's lock was left halfway: with its manifest it is a whole snapshot, without it the rest of
-one that never was or is no more. Files without a manifest and without a mark are neither: they are shown as damaged and
-stay.
+A staging folder that no process has locked belonged to a process that is dead. An id that is marked as changing while
+no process holds the repository's lock was left halfway: with its manifest it is a whole snapshot, without it the rest
+of one that never was or is no more. Files without a manifest and without a mark are neither: they are shown as damaged
+and stay.
 """
 
 from __future__ import annotations
@@ -42,7 +42,7 @@ def mark_of(root: Path, id: str) -> Path:
 
 @contextmanager
 def changing_names(root: Path) -> Iterator[None]:
-    """Alone among all processes and threads that change names on this repository."""
+    """Exclusive among all processes and threads that change names in this repository."""
     make_folder(root)
     handle = os.open(root / ".lock", os.O_RDWR | os.O_CREAT | os.O_CLOEXEC | os.O_NOFOLLOW, 0o600)
     try:
@@ -54,7 +54,7 @@ def changing_names(root: Path) -> Iterator[None]:
 
 @contextmanager
 def staging_folder(root: Path, name: str | None) -> Iterator[Path]:
-    """A private folder that is this block's own and is gone afterwards."""
+    """A private folder for this block, removed afterwards."""
     with changing_names(root):  # a sweep must not find it between made and locked
         folder = _new_folder(root, name)
         handle = os.open(folder, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
@@ -62,7 +62,7 @@ def staging_folder(root: Path, name: str | None) -> Iterator[Path]:
     try:
         yield folder
     finally:
-        # What cannot be removed now is nobody's from here on: the next sweep takes it.
+        # What cannot be removed now is abandoned from here on: the next sweep takes it.
         shutil.rmtree(folder, ignore_errors=True)
         release(handle)
 
@@ -83,7 +83,7 @@ def _new_folder(root: Path, name: str | None) -> Path:
 
 
 def begin_change(root: Path, id: str) -> None:
-    """Mark an id, durable, before the first of its names changes. Call with the repository's lock held."""
+    """Mark an id, durably, before the first of its names changes. Call with the repository's lock held."""
     write_new(mark_of(root, id), b"")
     sync_folder(root)
 
@@ -93,7 +93,7 @@ def end_change(root: Path, id: str) -> None:
 
 
 def marked(root: Path) -> list[str]:
-    """Ids whose change did not come to its end, if the repository's lock is held by the caller."""
+    """Ids whose change was interrupted. The caller must hold the repository's lock."""
     names = (name for name in os.listdir(root) if name.startswith(".") and name.endswith(_CHANGING))
     ids = (name[1:].removesuffix(_CHANGING) for name in names)
     return sorted(id for id in ids if split_name(id + MANIFEST))
@@ -118,7 +118,7 @@ def _unlink(path: Path) -> bool:
 
 
 def in_use(path: Path) -> bool:
-    """Whether somebody holds a body. None there is in nobody's hands."""
+    """Whether any process holds a bundle. A missing one is not held."""
     try:
         handle = os.open(path, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC)
     except OSError:
@@ -130,7 +130,7 @@ def in_use(path: Path) -> bool:
 
 
 def sweep_staging(root: Path) -> list[str]:
-    """Remove staging folders that nobody has locked. Call with the repository's lock held."""
+    """Remove staging folders that no process has locked. Call with the repository's lock held."""
     gone = []
     for name in sorted(os.listdir(root)):
         if name.startswith(_STAGING) and _remove_if_free(root / name):

@@ -4,7 +4,7 @@
 
 A new pack is made in a staging folder and moved here under the repository's lock, just before the chunk index that
 names it. So what lies here and is named by no chunk index was left by interrupted work, or by a snapshot that went,
-and is nobody's: no lease is needed, unlike in a vault. Every chunk index counts, with a manifest or without: somebody
+and is garbage: no lease is needed, unlike in a vault. Every chunk index counts, with a manifest or without: a process
 may still be reading it.
 """
 
@@ -61,7 +61,7 @@ def needed_packs(root: Path) -> set[str]:
     """The packs that the snapshots here need.
 
     Raises:
-        SnapshotDamaged: of one nobody can tell what it needs.
+        SnapshotDamaged: what one of them needs cannot be determined.
     """
     found: dict[str, set[str]] = {}
     for id, suffix in names_on(root):
@@ -87,7 +87,7 @@ def _needed_by(root: Path, name: str) -> set[str]:
 
 
 def sweep_packs(root: Path) -> list[str]:
-    """Remove the packs that no snapshot needs; none if that cannot be told of all. Call with the repository's lock
+    """Remove the packs that no snapshot needs; none if that is not known of all. Call with the repository's lock
     held."""
     there = packs_on(root)
     if not there:
@@ -95,7 +95,7 @@ def sweep_packs(root: Path) -> list[str]:
     try:
         gone = sorted(set(there) - needed_packs(root))
     except SnapshotDamaged:
-        return []  # it may need anything; once it is deleted or mended, the next sweep takes the others
+        return []  # it may need anything; once it is deleted or repaired, the next sweep takes the others
     for name in gone:
         (root / PACKS / name).unlink(missing_ok=True)
     if gone:
@@ -110,10 +110,10 @@ def trusted_packs(snapshots: Iterable[SnapshotEntry]) -> dict[str, int]:
 
 
 def packs_needed(one: SnapshotEntry) -> set[str]:
-    """The packs that a snapshot needs; none if it lies whole.
+    """The packs that a snapshot needs; none if it is a whole bundle.
 
     Raises:
-        SnapshotDamaged, OSError: nobody can tell.
+        SnapshotDamaged, OSError: it cannot be determined.
     """
     return {pack.name for pack in _packs(one)}
 

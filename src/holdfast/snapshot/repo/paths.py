@@ -1,6 +1,6 @@
-"""Where a snapshot lies: its id, the names of its files (suffixes: core/bundle_names.py), the folder of a memory.
+"""Where a snapshot is: its id, the names of its files (suffixes: core/bundle_names.py), the folder of a memory.
 
-An id is <sequence>-<time>-<chance>. The time is for people; what came after what is the sequence.
+An id is <sequence>-<time>-<random>. The time is for people; the sequence defines the order.
 """
 
 from __future__ import annotations
@@ -38,7 +38,7 @@ class SnapshotId:
 
 
 def new_id(sequence: int, now_ms: int, chance: str) -> str:
-    """The id of a new snapshot; chance is six hexadecimal characters."""
+    """The id of a new snapshot; its random part is six hexadecimal characters."""
     if not 1 <= sequence <= _HIGHEST:
         raise InvalidRequest(f"snapshot: {sequence} is not a sequence number")
     if not _CHANCE.fullmatch(chance):
@@ -51,7 +51,7 @@ def parse_id(id: str) -> SnapshotId:
     """The parts of an id.
 
     Raises:
-        InvalidRequest: it is none.
+        InvalidRequest: it is no id.
     """
     parts = _ID.fullmatch(id)
     if not parts or not int(parts[1]):
@@ -60,7 +60,7 @@ def parse_id(id: str) -> SnapshotId:
 
 
 def is_id_prefix(text: str) -> bool:
-    """Whether ids may begin so. A time never does: its year is followed by a dash after four digits."""
+    """Whether ids may begin with this. A time does not: its year is followed by a dash after four digits."""
     return _PREFIX.fullmatch(text) is not None
 
 
@@ -96,7 +96,7 @@ def place_of(tenant: str, agent: str) -> tuple[str, str]:
 def _part(name: str) -> str:
     """The name's key as a folder name: never empty, hidden or too long.
 
-    A % that no two hexadecimal digits follow stands in no key, so these cannot be taken for another name's.
+    No key has a % without two hexadecimal digits after it, so these cannot be taken for another name's.
     """
     key = key_of(name)
     if len(key) > _LONGEST_PART:
@@ -107,5 +107,5 @@ def _part(name: str) -> str:
 
 
 def repo_folder(home: Path, tenant: str, agent: str) -> Path:
-    """Where the snapshots of a memory lie."""
+    """The folder of a memory's snapshots."""
     return home.joinpath(SHELVES, *place_of(tenant, agent))

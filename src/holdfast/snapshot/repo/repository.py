@@ -1,9 +1,9 @@
 """The snapshots of one memory in its folder: put whole or not at all, listed, held, deleted, exported.
 
 The manifest is the commit point: it comes last and goes first. Names change under the repository's lock only, with a
-mark that tells interrupted work from damage (`orphans.py`). A body may be a chunk index of chunks, with the packs
-that it names in packs/ (`packs.py`). Two numbers stand beside them: `sequence`, the highest that
-was ever given away, and `newest`, the highest that should be there.
+mark that distinguishes interrupted work from damage (`orphans.py`). A bundle may be a chunk index, with the packs
+that it names in packs/ (`packs.py`). Two numbers are kept beside them: `sequence`, the highest
+ever assigned, and `newest`, the highest that should be there.
 """
 
 from __future__ import annotations
@@ -55,7 +55,7 @@ _LONGEST_NUMBER = 20
 _MOST_BELIEVED = 1_000_000_000
 _LATELY_MS = 3_600_000  # what is read often need not be noted each time
 
-# Methods are called `list` and `bytes`: in their class these words mean nothing else.
+# Methods are called `list` and `bytes`: in their class these names hide the builtins.
 Snapshots = list[SnapshotEntry]
 Names = list[str]
 Paths = list[Path]
@@ -67,7 +67,7 @@ class StoredSnapshot:
     """A snapshot that is in the repository and durable."""
 
     id: str
-    path: Path  # of the body
+    path: Path  # of the bundle
     size: int  # of all its files
 
 
@@ -85,15 +85,15 @@ class SnapshotRepository:
     # Numbers
 
     def next_sequence(self) -> int:
-        """A number above every other that was ever given away or lies here, durable before it is returned."""
+        """A number above every other that was ever assigned or is in use here, durable before it is returned."""
         with disk_faults("snapshot: next sequence number"), changing_names(self.root):
             number = 1 + max(self._number(_SEQUENCE), self._number(_NEWEST), self._highest())
             self._write_number(_SEQUENCE, number)
         return number
 
     def begin_after(self, sequence: int) -> None:
-        """Give away only numbers above this one: what is made after a restored snapshot is newer than it, and must be
-        in a vault that holds both. A number that no memory ever reaches is not believed: it would be the last one."""
+        """Assign only numbers above this one: what is made after a restored snapshot is newer than it, and must be
+        in a vault that holds both. A number that no memory ever reaches is ignored: it would be the last one."""
         if sequence > _MOST_BELIEVED or sequence <= self._number(_SEQUENCE):
             return
         with disk_faults("snapshot: next sequence number"), changing_names(self.root):
@@ -102,8 +102,8 @@ class SnapshotRepository:
     def newest_expected(self) -> int:
         """The sequence number of the newest snapshot that should be here; 0 if none should.
 
-        It follows what is put and deleted here. If no snapshot of that number is listed, somebody else removed it: one
-        whose change was left halfway, as on a disk that took nothing any more, does not count.
+        It follows what is put and deleted here. If no snapshot of that number is listed, it was removed outside: one
+        whose change was left halfway, as on a full or failing disk, does not count.
         """
         number = self._number(_NEWEST)
         if not number:
@@ -137,14 +137,14 @@ class SnapshotRepository:
 
     @contextmanager
     def staging(self, name: str | None = None) -> Iterator[Path]:
-        """A private folder in the repository's disk, gone after the block; nobody sweeps it while the block runs."""
+        """A private folder on the repository's disk, gone after the block; no sweep removes it while the block runs."""
         with ExitStack() as stack:
             with disk_faults("snapshot: staging folder"):
                 folder = stack.enter_context(staging_folder(self.root, name))
             yield folder
 
     def put(self, body: Path, manifest: Manifest, manifest_bytes: Data) -> StoredSnapshot:
-        """Take a staged, synced body and its manifest: afterwards the snapshot is listed and durable.
+        """Take a staged, synced bundle and its manifest: afterwards the snapshot is listed and durable.
 
         The packs of a chunk index lie beside it in packs/, as far as they are not here.
 
@@ -200,19 +200,19 @@ class SnapshotRepository:
 
     @contextmanager
     def _changing(self) -> Iterator[None]:
-        """Alone in the repository, and with nothing left halfway by those before."""
+        """Exclusive use of the repository, with interrupted work of others settled."""
         with changing_names(self.root):
             self._settle()
             yield
 
     def _settle(self) -> Names:
-        self._number(_NEWEST)  # if it cannot be read, say so before anything changes
+        self._number(_NEWEST)  # if it cannot be read, fail before anything changes
         gone: Names = []
         for id in marked(self.root):
             if os.path.lexists(self.root / f"{id}{MANIFEST}"):
                 self._expect(sequence_of(id))
             elif any(in_use(self.root / f"{id}{suffix}") for suffix in BODIES):
-                continue  # whoever reads it has it to the end
+                continue  # a reader keeps it to the end
             else:
                 gone += remove_files(self.root, id)
                 self._no_longer_expect(sequence_of(id))
@@ -224,7 +224,7 @@ class SnapshotRepository:
             self._write_number(_NEWEST, self._highest())
 
     def sweep(self) -> Names:
-        """Remove what interrupted work left, if it is nobody's any more; the names of what went."""
+        """Remove what interrupted work left, if it is abandoned; the names of what went."""
         if not self.root.exists():
             return []
         with disk_faults("snapshot: sweep leftovers"), changing_names(self.root):
@@ -290,7 +290,7 @@ class SnapshotRepository:
         return bytes_on(self.root)
 
     def remember(self, id: str, found: CheckResult) -> None:
-        """Keep what reading a body told, for the next look.
+        """Keep the result of reading a bundle, for the next look.
 
         Raises:
             StorageFull, StorageFailed: it could not be written; the snapshot counts as not checked.
@@ -305,7 +305,7 @@ class SnapshotRepository:
 
     @contextmanager
     def hold(self, id: str) -> Iterator[SnapshotEntry]:
-        """The snapshot, that nobody deletes while the block runs.
+        """The snapshot, which no process deletes while the block runs.
 
         Raises: NotFound: there is none. SnapshotDamaged: its bundle is missing.
         """
@@ -325,19 +325,19 @@ class SnapshotRepository:
             release(handle)
 
     def in_use(self, id: str) -> bool:
-        """Whether somebody holds it right now."""
+        """Whether any process holds it right now."""
         return any(in_use(self.root / f"{id}{suffix}") for suffix in BODIES)
 
     # Deleting
 
     def delete(self, id: str, *, last_too: bool = False, packs_too: bool = True) -> None:
-        """Remove a snapshot; once it is gone from the list it never comes back. Packs that nobody else needs go too,
-        but without `packs_too` only with the next sweep: for whoever deletes many.
+        """Remove a snapshot; once it is gone from the list it never comes back. Packs that no other needs go too,
+        but without `packs_too` only with the next sweep: for callers that delete many.
 
         Raises:
             NotFound: there is none.
-            SnapshotsBusy: somebody reads it.
-            Conflict: it is the last good one, and `last_too` was not said.
+            SnapshotsBusy: another process reads it.
+            Conflict: it is the last good one, and `last_too` was not given.
         """
         with disk_faults(f"delete {id}"), self._changing():
             one = self.find(id)
@@ -358,12 +358,12 @@ class SnapshotRepository:
     def _is_last_good(self, id: str) -> bool:
         return not any(other.id != id and not other.damaged for other in self.each())
 
-    # Out, and what is here already
+    # Export, and what is here already
 
     def export(self, id: str, target: Path) -> Paths:
         """Copy a snapshot's files into a folder, durable, hashed on the way; the paths, the manifest's last.
 
-        The target is the folder, which is made if need be, or the body's own file name in it.
+        The target is the folder, which is made if need be, or the bundle's own file name in it.
 
         Raises:
             Conflict: one of the files exists there; nothing is overwritten.
@@ -373,7 +373,7 @@ class SnapshotRepository:
             return export_files(self.root, read_files(self.root, one.id), target)
 
     def has(self, files: SnapshotFiles) -> SnapshotEntry | None:
-        """The snapshot here that has the same manifest and is whole at a glance; None if there is none."""
+        """The snapshot here that has the same manifest and is whole by a quick check; None if there is none."""
         there = read_entry(self.root, files.id, self.owner)
         return there if there and not there.damaged and there.manifest == files.manifest else None
 
@@ -384,15 +384,15 @@ def _identity_of(one: SnapshotEntry) -> Identity | None:
 
 @contextmanager
 def _owned(one: SnapshotEntry) -> Iterator[None]:
-    """Alone with the body, if there is one.
+    """Exclusive use of the bundle, if there is one.
 
     Raises:
-        SnapshotsBusy: somebody reads it.
+        SnapshotsBusy: another process reads it.
     """
     try:
         handle = os.open(one.path, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC)
     except OSError:
-        yield  # gone, or no file: nobody can hold it
+        yield  # gone, or no file: no process can hold it
         return
     try:
         if not claim(handle):

@@ -1,10 +1,10 @@
-"""Which snapshots stay: planned purely, from what is there and what the policy names.
+"""Which snapshots stay: a pure plan, from what is there and the policy.
 
 The rules are restic's: the last N; everything within so many days of the newest; and of each of the N newest days,
 weeks (ISO), months and years that have a snapshot the last one. Days begin at midnight UTC. A snapshot stays if one
-rule names it. Order is the order of sequence numbers; times only say in which period a snapshot lies.
+rule names it. Order is the order of sequence numbers; times only decide in which period a snapshot lies.
 
-Clocks jump, so a time is not believed further than the order bears it out:
+Clocks jump, so a time is trusted only as far as the order confirms it:
 
 - *Periods.* A snapshot goes under "N days" only if the very next one is of the same day and not earlier, or if N
   newer ones lie on ever later days, one after the other in sequence, none of them in the future. With clocks that
@@ -15,19 +15,19 @@ Clocks jump, so a time is not believed further than the order bears it out:
 Why no jump removes more:
 
 1. `last` never looks at a time.
-2. Whoever goes under N periods has N newer snapshots in N different, later periods that all stay: each link of the
+2. What goes under N periods has N newer snapshots in N different, later periods that all stay: each link of the
    chain can be exchanged for the last of its period, and the last N links have fewer than N after them. Or its
    successor, of the same period, takes its place.
 3. A time in the future is no link, so a clock that ran ahead pushes nothing out once it is set right. A time before
    the predecessor's can only stand in for the link it contradicts, so a chain through one such is no longer than
    without it, and it never takes its predecessor's place. A wrong time that fits the order costs each rule one
-   period and its predecessor at most; nothing in the record tells it from a right one. So of snapshots whose clocks
+   period and its predecessor at most; nothing in the record shows that it is wrong. So of snapshots whose clocks
    were right, k wrong times take at most 2k from each rule, and none if they lie before all others or in the future.
-4. A day of age needs a newer snapshot: under "within D days" at least the D newest stay, whatever the clocks say,
+4. A day of age needs a newer snapshot: under "within D days" at least the D newest stay, whatever the clocks,
    and the age is never above the true one. Where snapshots are rarer than daily, more stay than restic would keep.
 5. If `now` is behind, all that is later than it is in the future, and more stays. If it is ahead, it is not used.
 
-Damaged snapshots count for nothing: they keep no good one from being kept, and go only if that is asked for, and
+Damaged snapshots do not count: they keep no good one from being kept, and go only on request, and
 only if there is a good one left.
 """
 
@@ -96,7 +96,7 @@ def plan(
 ) -> RetentionPlan:
     """What the policy keeps and removes.
 
-    With `automatic_only` snapshots that were made by hand stay and take nobody's place, and the policy is applied to
+    With `automatic_only` snapshots that were made by hand stay and take no other's place, and the policy is applied to
     the scheduled ones and to those made before some work apart: however much is done, no scheduled one is pushed out
     by it. With `damaged` damaged ones go too. The newest good one always stays, as does what is in use; an empty
     policy removes no good one.
@@ -124,7 +124,7 @@ def plan(
 def _anyway(
     item: RetentionItem, good: list[RetentionItem], policy: RetentionPolicy, automatic_only: bool, damaged: bool
 ) -> list[str]:
-    """Why a snapshot stays whatever the rules say."""
+    """Why a snapshot stays whatever the rules."""
     reasons = []
     if item.in_use:
         reasons.append("in use")

@@ -1,4 +1,4 @@
-"""A snapshot's files read as one, and copied out of the repository into a folder of somebody's choice."""
+"""A snapshot's files read as one, and copied out of the repository into a folder of the caller's choice."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ _CHUNK = 1 << 20
 
 @dataclass(frozen=True, slots=True)
 class SnapshotFiles:
-    """The files of a snapshot: all but the body by content."""
+    """The files of a snapshot: all but the bundle by content."""
 
     manifest: Manifest
     data: bytes  # of the manifest
@@ -48,7 +48,7 @@ class SnapshotFiles:
 
     @property
     def small(self) -> dict[str, bytes]:
-        """Everything but the body by name, the manifest last."""
+        """Everything but the bundle by name, the manifest last."""
         return {**self.sidecars, f"{self.id}{MANIFEST}": self.data}
 
     @property
@@ -57,7 +57,7 @@ class SnapshotFiles:
 
 
 def read_files(folder: Path, id: str) -> SnapshotFiles:
-    """The files of an id in a folder; the body's bytes are not looked at.
+    """The files of an id in a folder; the bundle's bytes are not read.
 
     Raises:
         SnapshotDamaged, SnapshotTooNew: they do not agree with each other, or are not readable here.
@@ -68,7 +68,7 @@ def read_files(folder: Path, id: str) -> SnapshotFiles:
 
 
 def copy_body(folder: Path, manifest: Manifest, target: Path) -> None:
-    """Copy the body into a new file, synced.
+    """Copy the bundle into a new file, synced.
 
     Raises:
         SnapshotDamaged: its bytes are not those of the manifest; then there is no new file.
@@ -79,7 +79,7 @@ def copy_body(folder: Path, manifest: Manifest, target: Path) -> None:
 
 
 def export_files(folder: Path, files: SnapshotFiles, target: Path) -> list[Path]:
-    """Copy a snapshot out: whole, durable, nothing overwritten; the paths, the manifest's last.
+    """Export a snapshot: whole, durable, nothing overwritten; the paths, the manifest's last.
 
     The packs of a chunk index go along. Those that are there already are left: another snapshot brought them.
 
@@ -130,10 +130,10 @@ def _export_pack(body: Path, pack: PackEntry, target: Path) -> None:
 
 
 def _folder_for(target: Path, body_name: str) -> Path:
-    """The target, or the folder it is in if it is the body's own file name.
+    """The target, or the folder it is in if it is the bundle's own file name.
 
     Raises:
-        InvalidRequest: it is a file of another name; sidecars and manifest name the body, so it keeps its own.
+        InvalidRequest: it is a file of another name; sidecars and manifest name the bundle, so it keeps its own.
     """
     if target.is_dir():
         return target
@@ -146,7 +146,7 @@ def _folder_for(target: Path, body_name: str) -> Path:
 
 @contextmanager
 def _alone_in(folder: Path) -> Iterator[None]:
-    """One export at a time into a folder: then what an earlier one left there is nobody's."""
+    """One export at a time into a folder: then what an earlier one left there is abandoned."""
     handle = os.open(folder, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
     try:
         fcntl.flock(handle, fcntl.LOCK_EX)
@@ -157,7 +157,7 @@ def _alone_in(folder: Path) -> Iterator[None]:
 
 @contextmanager
 def _temporaries(paths: list[Path]) -> Iterator[list[Path]]:
-    """Paths with nothing there, before and after."""
+    """Paths that are cleared before and after the block."""
     for path in paths:
         path.unlink(missing_ok=True)
     try:
@@ -172,7 +172,7 @@ def _publish(temporaries: list[Path], paths: list[Path]) -> None:
     try:
         for temporary, path in zip(temporaries, paths, strict=True):
             if path is paths[-1]:
-                sync_folder(path.parent)  # the manifest is durable only after all that it speaks of
+                sync_folder(path.parent)  # the manifest is durable only after all that it names
             publish(temporary, path)
             done.append(path)
         sync_folder(paths[-1].parent)

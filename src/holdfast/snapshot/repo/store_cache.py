@@ -1,12 +1,12 @@
-"""Stores of snapshots that were asked lately, kept unpacked: the next question need not unpack them again.
+"""Cache of recently opened snapshots, kept unpacked: the next query need not unpack them again.
 
-    <repository>/.opened/<id>.<SHA-256 of the body>.<schema>.db      for the owner only
+    <repository>/.opened/<id>.<SHA-256 of the bundle>.<schema>.db      for the owner only
 
-At most two, and no more than a gigabyte in all. Each is a file that nobody changes any more: readers hold a shared lock
+At most two, and no more than a gigabyte in all. Each is a file that never changes again: readers hold a shared lock
 on it, and it goes with its snapshot, for a newer one, or when a sweep finds it without its snapshot.
 
-Only plain snapshots are kept. Of an encrypted one nothing readable may lie on the disk when nobody reads it, and
-whoever asks next must show the identity again; so it is unpacked for each question and gone with the answer.
+Only plain snapshots are kept. Of an encrypted one nothing readable may lie on the disk when no process reads it, and
+the next caller must show the identity again; so it is unpacked for each query and removed after the answer.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ def place_of_opened(root: Path, manifest: Manifest, schema: int) -> Path:
 
 @contextmanager
 def reading_kept(path: Path) -> Iterator[bool]:
-    """Whether the store is kept; if so, nobody removes it during the block."""
+    """Whether the store is kept; if so, no process removes it during the block."""
     try:
         handle = os.open(path, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC)
     except OSError:
@@ -45,14 +45,14 @@ def reading_kept(path: Path) -> Iterator[bool]:
         taken = claim(handle, shared=True) and bool(os.fstat(handle).st_nlink)
         if taken:
             with suppress(OSError):
-                os.utime(handle)  # used last: the others go before it
+                os.utime(handle)  # most recently used: the others are removed first
         yield taken
     finally:
         release(handle)
 
 
 def keep(database: Path, path: Path) -> None:
-    """Take an unpacked store that nobody reads any more, unless it is too large. Call with the repository's lock
+    """Take an unpacked store that no process reads any more, unless it is too large. Call with the repository's lock
     held."""
     if database.stat().st_size > MOST_BYTES:
         return
@@ -62,7 +62,7 @@ def keep(database: Path, path: Path) -> None:
 
 
 def _make_room(newest: Path) -> None:
-    """Remove what was used longest ago until the rest fits; what somebody reads stays."""
+    """Remove what was used longest ago until the rest fits; what is being read stays."""
     others = [(one.stat().st_mtime_ns, one) for one in _kept(newest.parent) if one != newest]
     room, bytes_left = MOST_KEPT - 1, MOST_BYTES - newest.stat().st_size
     for _, one in sorted(others, reverse=True):
@@ -74,7 +74,7 @@ def _make_room(newest: Path) -> None:
 
 
 def drop(path: Path) -> bool:
-    """Remove a kept store unless somebody reads it."""
+    """Remove a kept store unless a process reads it."""
     try:
         handle = os.open(path, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC)
     except OSError:

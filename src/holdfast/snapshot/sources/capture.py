@@ -23,7 +23,7 @@ def capture_memory(archive: Archive, staging: Path, *, redact: bool, check: bool
     """The memory at one moment; text of memory folders is redacted unless that is not wanted.
 
     The store is one moment of the database while writers go on. What is in it went through redaction before; memory
-    folders never did. Without `check` the caller checks the staged store before anybody may believe in it.
+    folders never did. Without `check` the caller checks the staged store before it may be used.
 
     Raises:
         DataDamaged: the store is damaged, or cannot be opened.
@@ -37,7 +37,7 @@ def capture_memory(archive: Archive, staging: Path, *, redact: bool, check: bool
 
 
 def capture_around(archive: Archive, staging: Path, database: Path, *, redact: bool) -> Capture:
-    """The memory folders, and the runtime state as that database tells it."""
+    """The memory folders, and the runtime state as that database has it."""
     state = _place(staging, STATE)
     try:
         state.write_bytes(canonical.dumps(runtime_state(database, archive.tenant)))
@@ -55,7 +55,7 @@ def capture_around(archive: Archive, staging: Path, database: Path, *, redact: b
 
 
 def folders_of(archive: Archive) -> tuple[MemoryFolder, ...]:
-    """The memory folders that belong to this tenant: they lie on the disk of whoever runs the server."""
+    """The memory folders that belong to this tenant: they are on the disk of the server's operator."""
     return sources_from(archive.settings) if archive.tenant == DEFAULT_TENANT else ()
 
 

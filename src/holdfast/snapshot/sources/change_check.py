@@ -1,6 +1,6 @@
 """Whether anything changed since the last snapshot: records of memory, and files of memory folders.
 
-What was seen is kept beside the snapshots, not in them: an encrypted one must not tell what it holds.
+What was seen is kept beside the snapshots, not in them: an encrypted one must not reveal what it holds.
 """
 
 from __future__ import annotations

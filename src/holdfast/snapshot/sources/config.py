@@ -29,7 +29,7 @@ class Source(Protocol):
     def capture(self, into: Path) -> CapturedFolder:
         """Stage what there is now below `into`, under folders/<name>…, as files of that folder alone.
 
-        What cannot be captured is said in `left`, with its path in the bundle.
+        What cannot be captured is reported in `left`, with its path in the bundle.
 
         Raises:
             StorageFull, StorageFailed: it cannot be staged.

@@ -57,7 +57,7 @@ def read_description(extracted: Path, name: str) -> FolderMetadata:
     """The description as a bundle gives it.
 
     Raises:
-        SnapshotDamaged: there is none, or it says something that no capture would.
+        SnapshotDamaged: there is none, or it has something that no capture writes.
     """
     data = read_small(extracted / description_path(name), _SIZE)
     try:

@@ -1,6 +1,6 @@
 """A memory folder built again from a bundle's members, beside the place where it shall lie.
 
-The members are whole, but what they say may be hostile: a history is checked object by object, no link is made, no
+The members are whole, but their contents may be hostile: a history is checked object by object, no link is made, no
 program runs, and nothing is written outside the new folder.
 """
 
@@ -23,7 +23,7 @@ from holdfast.snapshot.sources.git.git_command import Git, GitFailed, is_install
 # A tree of a few objects can stand for a disk full of files.
 TREE_BYTES = 4 << 30
 
-# Whatever .gitattributes says: files as they lie in the history, byte for byte.
+# Whatever .gitattributes has: files as they are in the history, byte for byte.
 _ATTRIBUTES = "* -text -eol -ident -filter -working-tree-encoding\n"
 
 
@@ -55,7 +55,7 @@ def stage_folder(extracted: Path, name: str, into: Path) -> None:
 
 
 def mark_of(staged: Path) -> Path:
-    """The file beside a folder that says, while it is put in place, which folder it is."""
+    """The file beside a folder that records, while it is put in place, which folder it is."""
     return staged.with_name(f"{staged.name}.mark")
 
 

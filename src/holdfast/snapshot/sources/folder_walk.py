@@ -1,6 +1,6 @@
-"""Every file below a folder, read without following a link, also one that is put there meanwhile.
+"""Every file below a folder, read without following links, even those put there meanwhile.
 
-Folders are opened one from the other by handle, so no path is looked up twice. What cannot be read is a Left.
+Each folder is opened from its parent's handle, so no path is looked up twice. What cannot be read is a SkippedItem.
 """
 
 from __future__ import annotations
@@ -152,7 +152,7 @@ def _once(found: WalkedFile, limit: int, into: Path | None) -> CopiedFile | Skip
 def _why(error: OSError) -> str:
     if isinstance(error, FileNotFoundError):
         return "removed while it was read"
-    # O_NOFOLLOW says so of a link that was put in its place.
+    # O_NOFOLLOW reports this for a link that was put in its place.
     return LINK if error.errno == errno.ELOOP else UNREADABLE
 
 

@@ -1,4 +1,4 @@
-"""How many lines were added and removed between two texts, in bounded time whatever they are."""
+"""How many lines were added and removed between two texts, in bounded time for any input."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ EDITS = 1_000
 
 @dataclass(frozen=True, slots=True)
 class LineCounts:
-    """Lines added and removed; at least so many if it is not exact."""
+    """Lines added and removed; a lower bound if it is not exact."""
 
     added: int
     removed: int

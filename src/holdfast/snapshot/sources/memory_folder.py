@@ -26,14 +26,14 @@ from holdfast.snapshot.sources.folder_walk import CopiedFile, WalkedFile, take, 
 from holdfast.snapshot.sources.git.git_command import GitFailed, TreeFile, is_installed
 from holdfast.snapshot.sources.git.history import History, capture_history
 
-# A history that is tidied up just now may be read in between: then it is read again, after that many seconds.
+# A history may be read while git repacks it: then it is read again, after that many seconds.
 PAUSES = (0.0, 0.1, 0.4, 1.0)
 TWIN = "its name differs from another only in case or form"
 
 
 @dataclass(frozen=True, slots=True)
 class CapturedFolder:
-    """What a source gave: files in the staging folder, and what it could not give."""
+    """The result of a source: files in the staging folder, and what it could not capture."""
 
     staged: tuple[StagedFile, ...]
     left: tuple[SkippedItem, ...] = ()
@@ -103,7 +103,7 @@ class MemoryFolder:
 
 @dataclass
 class _Files:
-    """The files of one folder on their way into staging."""
+    """The files of one folder while they are staged."""
 
     source: MemoryFolder
     into: Path
@@ -187,7 +187,7 @@ def _with_folders(path: str) -> Iterator[str]:
 
 @contextmanager
 def scratch_folder(into: Path) -> Iterator[Path]:
-    """A folder inside the staging folder, of no concern to the bundle, that is gone afterwards."""
+    """A temporary folder inside the staging folder that the bundle does not include."""
     into.mkdir(parents=True, exist_ok=True, mode=0o700)
     folder = Path(tempfile.mkdtemp(prefix=".scratch-", dir=into))
     try:

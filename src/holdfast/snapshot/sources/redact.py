@@ -30,7 +30,7 @@ FILE_LIMIT = 4 << 20
 
 @dataclass(frozen=True, slots=True)
 class RedactedCapture:
-    """A capture that may be packed, and how many files of it are no text and were not looked through."""
+    """A capture that may be packed, and how many files of it are no text and were not scanned."""
 
     capture: Capture
     unscanned: int = 0

@@ -1,4 +1,4 @@
-"""Memory folders on the way back: built beside the live ones, put in their place once the generation is live.
+"""Memory folders in a restore: built beside the live ones, put in their place once the generation is live.
 
 What was live goes aside under the name of the generation it belonged to, and comes back when that one does.
 """
@@ -46,7 +46,7 @@ def stage_folders(archive: Archive, extracted: Path, home: Path) -> tuple[Folder
 
 
 def _leaving(folder: DataFolder) -> str | None:
-    """The live generation; none if there is none yet, or nothing says which it is."""
+    """The live generation; none if there is none yet, or nothing records which it is."""
     try:
         return folder.current()
     except DataDamaged:
@@ -62,7 +62,7 @@ def _aside(live: Path, leaving: str | None) -> Path:
 
 
 def _free(place: Path) -> Path:
-    """Told before the switch: after it the folders could neither follow nor go back."""
+    """Checked before the switch: after it the folders could neither follow nor go back."""
     if os.path.lexists(place):
         raise Conflict(f"memory folders: {place.name} already exists", hint="Move it and retry.")
     return place
@@ -85,8 +85,8 @@ def folders_of_generation(archive: Archive, name: str, leaving: str) -> tuple[Fo
 
 
 def settle_folders(folder: DataFolder) -> None:
-    """Finish what the live generation intends with its folders; what another one intended is dropped, and what one
-    intended that never came to be."""
+    """Finish what the live generation intends with its folders; what another one intended is dropped, as is the plan
+    of one that never came to be."""
     found = pending(folder.home)
     if found is None:
         return

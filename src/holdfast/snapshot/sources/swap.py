@@ -48,7 +48,7 @@ class FolderSwap:
 class SwapJournal:
     """Exchanges that were decided on and perhaps not all carried out."""
 
-    goal: str  # what they belong to, in the words of whoever decided: the generation that is switched to
+    goal: str  # what they belong to, as the caller names it: the generation that is switched to
     exchanges: tuple[FolderSwap, ...]
 
 
@@ -190,7 +190,7 @@ def pending(home: Path) -> SwapJournal | None:
 
 
 def finish_pending(home: Path) -> SwapJournal | None:
-    """Carry out what is pending, and say what it was. Calling it again after a crash goes on from there."""
+    """Carry out what is pending, and return what it was. Calling it again after a crash goes on from there."""
     found = pending(home)
     if found is not None:
         for one in found.exchanges:

@@ -1,7 +1,7 @@
-"""Memory folders put right when a restore cannot finish with them: its journal is damaged, or something is in its way.
+"""Memory folders repaired when a restore cannot finish with them: its journal is damaged, or something is in its way.
 
 Nothing is removed. The live folder stays the live one; what was built to take its place goes aside, and so does the
-journal, and whoever asked is told where they lie. Only a live folder that is not there is replaced by the built one.
+journal, and the caller gets their paths. Only a live folder that is not there is replaced by the built one.
 """
 
 from __future__ import annotations
@@ -56,7 +56,7 @@ def _put_aside(archive: Archive) -> Iterator[RecoveredFolder]:
         yield from _mend(source.path)
     journal = archive.home / JOURNAL
     aside = _free(journal, "damaged")
-    journal.rename(aside)  # last: until then mending can be begun again
+    journal.rename(aside)  # last: until then the repair can be repeated
     sync_folder(archive.home)
     yield RecoveredFolder(JOURNAL, "moved aside", aside)
 

@@ -12,7 +12,7 @@ from holdfast.redact.private import remove_private
 PIECE = 4 << 20
 # On both sides of a cut. The longest secrets are private keys, of some kilobytes.
 ZONE = 32 << 10
-# A text that cannot be cut up to here was built so; it is taken as it is.
+# A text that cannot be cut up to here was built that way; it is taken whole.
 HELD = 32 << 20
 
 Counts = Counter[str]

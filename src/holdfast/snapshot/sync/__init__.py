@@ -1,1 +1,1 @@
-"""What the vaults of a memory hold, lack and still get."""
+"""What the vaults of a memory hold, lack and have yet to receive."""

@@ -1,6 +1,6 @@
-"""Snapshots on their way to the vault of the settings: at once, or later if it is away.
+"""Snapshots on their way to the vault of the settings: at once, or later if it is unreachable.
 
-What was made stays made whatever the vault does. Nothing that is asked of the memory fails for a vault that is away.
+A snapshot once made stays, whatever the vault does. No request to the memory fails because a vault is unreachable.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ def put_in_vault(archive: Archive, id: str, named: str | None, fresh: StagedMemo
     `fresh` is what it was packed from, if that is still there.
 
     Raises:
-        Fault: the vault did not take it; the snapshot stays in the repository, and the fault says so.
+        Fault: the vault did not take it; the snapshot stays in the repository, and the fault reports that.
     """
     place = named or archive.settings.vault
     if not place:

@@ -13,7 +13,7 @@ def waiting(archive: Archive) -> tuple[str, ...]:
 
 
 def waiting_ms(archive: Archive) -> int:
-    """Since when it waits for the first of them, in milliseconds; 0 if it waits for none."""
+    """How long the oldest of them has waited, in milliseconds; 0 if none waits."""
     try:
         first = next(map(archive.repo.find, reversed(waiting(archive))), None)
     except NotFound:  # it was just removed

@@ -43,7 +43,7 @@ _UNUSABLE = (SnapshotDamaged, SnapshotTooNew, SnapshotForeign)
 
 @dataclass(frozen=True, slots=True)
 class VaultStatus:
-    """How a vault stands to this memory."""
+    """The state of a vault for this memory."""
 
     state: VaultState
     snapshots: tuple[VaultEntry, ...]  # newest first
@@ -56,7 +56,7 @@ class VaultStatus:
 
 
 def standing(archive: Archive, vault: Vault) -> VaultStatus:
-    """How the vault is, and what of the repository it lacks."""
+    """The state of the vault, and what of the repository it lacks."""
     found = _look(archive, vault)
     left = leftovers(vault, archive.tenant, archive.agent)
     packs = [one.size for one in vault.list(f"{prefix_of(archive.tenant, archive.agent)}{PACKS}/")]
@@ -122,7 +122,7 @@ def sync(archive: Archive, vault: Vault, limit: int) -> CopyResult:
 
 
 def noted_moves(archive: Archive, operation: str, lacking: Sized) -> AbstractContextManager[JobResult]:
-    """Sending is told by `snapshot status`, if there is anything to send."""
+    """Sending is reported by `snapshot status`, if there is anything to send."""
     return archive.unlocked(operation) if lacking else nullcontext(JobResult())
 
 
@@ -178,9 +178,9 @@ def _copy_one(archive: Archive, source: Vault, target: Vault, one: VaultEntry) -
 
 
 def verify_all(archive: Archive, vault: Vault, named: SnapshotSelector) -> Iterator[Report]:
-    """What is to be said of each snapshot in the vault, newest first; each is fetched to a private place for it.
+    """The report on each snapshot in the vault, newest first; each is fetched to a private place for it.
 
-    The newest is asked for as such, so that an old one in its place is noticed.
+    The newest is requested as such, so that an old one in its place is noticed.
     """
     for number, one in enumerate(list_vault(vault, archive.tenant, archive.agent)):
         about = replace(named, name=one.id, newest=not number)
@@ -213,10 +213,10 @@ class VaultPruneResult:
 def prune_vault(
     archive: Archive, vault: Vault, policy: RetentionPolicy, *, tidy: bool = False, dry_run: bool = False
 ) -> VaultPruneResult:
-    """Remove what the policy does not keep, and the packs that nobody needs then; never the newest whole snapshot, nor
+    """Remove what the policy does not keep, and the packs that none needs then; never the newest whole snapshot, nor
     the newest of another host that is not in this memory.
 
-    With `tidy` also what was sent halfway, and packs whatever leases say: nobody may be sending.
+    With `tidy` also what was sent halfway, and packs whatever the leases: no process may be sending.
     """
     found = _look(archive, vault)
     decided = _but_lines(
@@ -259,7 +259,7 @@ def _would_sweep(archive: Archive, vault: Vault, removed: tuple[str, ...]) -> Gc
 
 
 def _swept(work: Callable[[], GcResult]) -> tuple[GcResult, str | None]:
-    """What was swept, or why nothing was: a snapshot of which nobody can tell what it needs."""
+    """What was swept, or why nothing was: a snapshot whose needs cannot be determined."""
     try:
         return work(), None
     except (SnapshotDamaged, SnapshotTooNew) as fault:

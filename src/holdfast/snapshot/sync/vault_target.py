@@ -47,7 +47,7 @@ class VaultTarget(Protocol):
         ...
 
     def standing(self) -> VaultStatus:
-        """How it is, and what of the repository it lacks."""
+        """Its state, and what of the repository it lacks."""
         ...
 
     def list(self) -> list[VaultEntry]:
@@ -55,11 +55,11 @@ class VaultTarget(Protocol):
         ...
 
     def lines(self, found: Sequence[VaultEntry]) -> Sequence[Fork]:
-        """The lines of these snapshots, if several hosts sent them; that of the newest first."""
+        """The forks of these snapshots, if several hosts sent them; that of the newest first."""
         ...
 
     def reports(self, named: SnapshotSelector) -> Iterator[Report]:
-        """What is to be said of each of them."""
+        """The report on each of them."""
         ...
 
     def prune(self, policy: RetentionPolicy, *, tidy: bool, dry_run: bool) -> VaultPruneResult:
@@ -150,7 +150,7 @@ class ColonyTarget:
         return whole + [VaultEntry(id, 0, reason) for id, reason in self._snapshots.refused()]
 
     def lines(self, found: Sequence[VaultEntry]) -> Sequence[Fork]:
-        return ()  # it keeps too few to tell
+        return ()  # it keeps too few to know
 
     def standing(self) -> VaultStatus:
         free, used = self._snapshots.state()
@@ -221,7 +221,7 @@ class ColonyTarget:
 
     @contextmanager
     def _read(self, one: SnapshotEntry) -> Iterator[Reader]:
-        """The store of a snapshot. One that is encrypted for somebody else cannot be read here; the newest is then
+        """The store of a snapshot. One that is encrypted for other recipients cannot be read here; the newest is then
         as the memory is now."""
         archive = self._archive
         if one.manifest is not None and one.manifest.encrypted and not archive.settings.snapshot_identity:

@@ -17,7 +17,7 @@ _LINE = 2_000
 
 @dataclass(frozen=True, slots=True)
 class BundleHeads:
-    """What a bundle says it holds."""
+    """What a bundle claims to hold."""
 
     refs: Mapping[str, str]
     head: str | None  # what HEAD pointed to
@@ -71,7 +71,7 @@ def _heads(file: IO[bytes]) -> BundleHeads:
     head = None
     while (line := file.readline(_LINE)) != b"\n":
         oid, _, name = line.decode("utf-8", "replace").removesuffix("\n").partition(" ")
-        # A line beginning with "-" says what must be there already: a part of a history is no memory.
+        # A line beginning with "-" names what must be there already: a part of a history is no memory.
         if not line.endswith(b"\n") or not OID.fullmatch(oid) or len(refs) >= _REFS:
             raise GitFailed("the bundle's head is malformed")
         if name == "HEAD":

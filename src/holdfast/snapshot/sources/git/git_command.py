@@ -1,8 +1,8 @@
-"""git, run so that nothing in a repository makes it start a program, ask, wait for ever or answer without end.
+"""git, run so that nothing in a repository makes it start a program, prompt, wait for ever or answer without end.
 
 A repository's own config can name programs (fsmonitor, filters, external diffs, remotes), so no command here ever
 reads one: each runs in a repository of our own making, which at most borrows another's objects. There are no shells,
-no hooks, no settings of user or system, no transports. git's words are not passed on: they may quote memory.
+no hooks, no settings of user or system, no transports. git's messages are not passed on: they may quote memory.
 """
 
 from __future__ import annotations
@@ -42,7 +42,7 @@ _OPTIONS = {
     "gc.auto": "0",
     "maintenance.auto": "false",
     "protocol.allow": "never",
-    # Several threads divide the work by chance, and the same history would give other bytes.
+    # Several threads divide the work at random, and the same history would give other bytes.
     "pack.threads": "1",
     # Together they keep git below 200 MB whatever a blob's size.
     "pack.windowMemory": "64m",
@@ -67,7 +67,7 @@ _CONFIG = "[core]\n\trepositoryformatversion = 0\n\tfilemode = true\n\tbare = {b
 
 
 class GitFailed(Exception):
-    """git is missing, took too long, said too much or refused; the message names the command only."""
+    """git is missing, took too long, wrote too much or refused; the message names the command only."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -202,7 +202,7 @@ class Git:
 
 
 class _StderrReader:
-    """What git says on standard error, read beside its work so that it never waits; the beginning is kept."""
+    """What git writes to standard error, read in parallel so that git never waits; the beginning is kept."""
 
     def __init__(self, process: subprocess.Popen[bytes]):
         self._process = process
@@ -224,7 +224,7 @@ class _StderrReader:
         self._reader.join()
 
     def check(self, command: str) -> None:
-        """Raises StorageFull: git said that the disk is; that is no fault of the history."""
+        """Raises StorageFull: git reported a full disk; that is no fault of the history."""
         if any(word in self._text for word in _FULL):
             raise StorageFull(f"git {command}: the disk is full")
 

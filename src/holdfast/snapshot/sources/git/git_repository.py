@@ -1,8 +1,8 @@
 """A repository read by its files: HEAD, refs and what else decides its history. Its config runs nothing here.
 
 Only what lies in the repository itself counts. Objects or refs that lie elsewhere (links, alternates, a `.git` file
-that leads to a repository which does not know this folder) are reported: a planted pointer must not bring somebody
-else's history into a snapshot. Not captured are settings, hooks, reflogs and the index.
+that leads to a repository which does not know this folder) are reported: a planted pointer must not bring another
+user's history into a snapshot. Settings, hooks, reflogs and the index are not captured.
 """
 
 from __future__ import annotations
@@ -51,7 +51,7 @@ class GitRepository:
 
 
 def read_repository(folder: Path, scratch: Path) -> GitRepository | SkippedItem | None:
-    """The repository whose top level the folder is; Left if its history cannot be captured, None if it is none."""
+    """The repository with this top level; SkippedItem if its history cannot be captured, None if there is none."""
     try:
         status = os.lstat(folder / ".git")
     except OSError:
@@ -73,7 +73,7 @@ def read_repository(folder: Path, scratch: Path) -> GitRepository | SkippedItem 
 def _linked(folder: Path) -> tuple[Path, Path] | None:
     """The place of a linked worktree in its repository, and that repository, if it knows the worktree.
 
-    A pointer alone says nothing: whoever writes in the folder can write one. That the place lies among the
+    A pointer alone proves nothing: any process that writes in the folder can write one. That the place lies among the
     repository's own worktrees, and points back, only the repository's owner can arrange.
     """
     pointer = _line(folder / ".git")

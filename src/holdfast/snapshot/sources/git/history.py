@@ -1,4 +1,4 @@
-"""The history of a memory folder that is a git repository: captured as a bundle, and proved to open again."""
+"""The history of a memory folder that is a git repository: captured as a bundle, and tested to open again."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ class History:
         return FolderMetadata("git", found.head, found.branch, self.subject, files, deleted, executable, found.shallow)
 
     def ignored(self, folder: Path, known: Collection[str]) -> frozenset[str]:
-        """Files that git was told to ignore, and that were never added to it.
+        """Files that git ignores, and that were never added to it.
 
         git looks at copies of the ignore files in a folder that holds nothing else, never at the folder itself.
         """
@@ -55,12 +55,12 @@ class History:
             given = b"".join(path.encode() + b"\0" for path in new)
             listed = git.run("check-ignore", "--no-index", "-z", "--stdin", given=given, also=(1,))
         except GitFailed:
-            return frozenset()  # rather too much captured than something lost
+            return frozenset()  # better capture too much than lose something
         return frozenset(listed.decode().split("\0")[:-1])
 
 
 def capture_history(folder: Path, out: Path, scratch: Path) -> History | SkippedItem | None:
-    """Write the bundle of a repository's history; None if it has no commits, Left if it cannot be captured.
+    """Write the bundle of a repository's history; None if it has no commits, SkippedItem if it cannot be captured.
 
     Raises:
         GitFailed: the history is damaged, or not whole.
@@ -81,7 +81,7 @@ def capture_history(folder: Path, out: Path, scratch: Path) -> History | Skipped
 
 
 def _without_missing(lender: Git, found: GitRepository) -> tuple[GitRepository, tuple[SkippedItem, ...]]:
-    """The repository without refs whose object is gone: one broken branch must not cost the others."""
+    """The repository without refs whose object is gone: one broken branch must not exclude the others."""
     there = _there(lender, {*found.refs.values(), *([found.head] if found.head else [])})
     gone = [name for name, oid in sorted(found.refs.items()) if oid not in there]
     if found.head and found.head not in there:

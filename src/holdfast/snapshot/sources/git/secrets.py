@@ -19,7 +19,7 @@ def rules_in_history(bundle: Path, shallow: tuple[str, ...], scratch: Path) -> t
     """Rules that found something in the bundle and how often; and how many of its files are no text.
 
     Raises:
-        GitFailed: the history cannot be looked through.
+        GitFailed: the history cannot be scanned.
     """
     git = Git.make(scratch / "scan")
     heads = take_bundle(git, bundle, shallow)
