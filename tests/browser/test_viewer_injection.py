@@ -225,12 +225,16 @@ def test_a_search_shows_payloads_as_text(trapped: Trapped) -> None:
 def test_every_session_shows_its_payload_as_text(trapped: Trapped, hostile: Server) -> None:
     trapped.open("sessions")
     _all_rows(trapped, ".panel.sessions .list")
-    for id in _ids(hostile, "/sessions", "sessions"):
-        trapped.go("sessions", id=id)
-        trapped.settle()
-        trapped.check()
+    for _ in range(3):  # on a busy machine a page may still be drawn when it is read
+        for id in _ids(hostile, "/sessions", "sessions"):
+            trapped.go("sessions", id=id)
+            trapped.settle()
+            trapped.check()
+        missing = [bad for bad in PAYLOADS if _stripped(bad) not in _stripped(trapped.read)]
+        if not missing:
+            break
 
-    assert [bad for bad in PAYLOADS if _stripped(bad) not in _stripped(trapped.read)] == []
+    assert missing == []
 
 
 def test_every_frame_of_a_replay_shows_its_payload_as_text(trapped: Trapped, hostile: Server) -> None:
