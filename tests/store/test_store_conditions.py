@@ -120,7 +120,6 @@ def _moved(condition: Condition, seqs: list[int]) -> Condition:
     return replace(condition, value=value)
 
 
-@pytest.mark.embedded  # on PostgreSQL hypothesis called the generation inconsistent once; the cause is not known yet
 @given(records=memories(), asked=st.lists(conditions(), max_size=3))
 @settings(
     max_examples=150, deadline=None, derandomize=True, suppress_health_check=[HealthCheck.function_scoped_fixture]
