@@ -51,6 +51,13 @@ def change_text(path: Path, text: str) -> None:
     overwrite(path, at, bytes([data[at] ^ 1]))
 
 
+def flip_bit(path: Path, at: int = -1) -> None:
+    """Change one byte, whatever it is: a fixed byte in its place would be the same one in one file of 256."""
+    data = bytearray(path.read_bytes())
+    data[at] ^= 1
+    path.write_bytes(data)
+
+
 def break_header(path: Path) -> None:
     overwrite(path, 0, b"\xff" * 40)
 

@@ -13,6 +13,7 @@ from typing import Any
 import pytest
 from chunk_samples import PREFIX, Stepping, add_snapshot, archive_at, database, ids, names, store_in
 from flows import NEW, OLD, READER, STRANGER, Cli, identity_file, recipient, tree, vault_place
+from harm import flip_bit
 from hub_server import DATASET, TOKEN, HubServer
 from object_server import BUCKET, ObjectServer
 
@@ -385,7 +386,7 @@ def test_a_pack_that_verification_found_damaged_is_referred_to_no_more_and_can_b
     cli.remember(OLD)
     first = cli.create("--to", str(vault))
     (pack,) = (vault / PREFIX / "packs").iterdir()
-    pack.write_bytes(pack.read_bytes()[:-1] + b"!")
+    flip_bit(pack)
     assert cli("vault", "verify", str(vault)).code == 40
     second = cli.create("--to", str(vault))
     sound = {one["snapshot"]: one["sound"] for one in cli("vault", "verify", str(vault)).answer["snapshots"]}
@@ -472,7 +473,7 @@ def test_a_damaged_pack_does_not_reach_another_vault(tmp_path: Path) -> None:
     archive, one, two = archive_at(tmp_path / "home"), LocalVault(tmp_path / "one"), LocalVault(tmp_path / "two")
     put(archive, one, add_snapshot(archive, 1, database()))
     (pack,) = (tmp_path / "one" / PREFIX / "packs").iterdir()
-    pack.write_bytes(pack.read_bytes()[:-1] + b"!")
+    flip_bit(pack)
     done = copy(archive, one, two, 5)
 
     assert (len(done.damaged), names(two, "")) == (1, [])

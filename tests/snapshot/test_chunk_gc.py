@@ -8,6 +8,7 @@ from pathlib import Path
 
 import pytest
 from chunk_samples import PREFIX, Stepping, add_snapshot, archive_at, attempt, database, ids, names, store_in
+from harm import flip_bit
 from world import DAY
 
 from holdfast.core.errors import SnapshotsBusy
@@ -162,8 +163,7 @@ def test_nothing_is_swept_while_it_is_not_known_what_a_snapshot_needs(damage: st
     put(scene.writer, scene.vault, add_snapshot(scene.writer, 3, database(seed=4, pages=SMALL)))
     folder = tmp_path / "vault" / PREFIX
     path = folder / f"{scene.new}{'.manifest.json' if damage == 'manifest' else '.chunks'}"
-    data = path.read_bytes()
-    path.unlink() if damage == "gone" else path.write_bytes(data[:-1] + bytes([data[-1] ^ 1]))
+    path.unlink() if damage == "gone" else flip_bit(path)
     before = names(scene.vault, "packs/")
     done = prune_vault(scene.keeper, scene.vault, RetentionPolicy(last=5))
 

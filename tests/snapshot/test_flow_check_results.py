@@ -8,6 +8,7 @@ from typing import Any
 
 import pytest
 from flows import NEW, OLD, Cli, identity_file, recipient
+from harm import flip_bit
 from world import DAY, World
 
 from holdfast.core.errors import Conflict
@@ -28,9 +29,7 @@ def body_of(world: World, id: str) -> Path:
 
 
 def spoil(path: Path) -> None:
-    data = bytearray(path.read_bytes())
-    data[len(data) // 2] ^= 1
-    path.write_bytes(data)
+    flip_bit(path, path.stat().st_size // 2)
 
 
 @pytest.fixture

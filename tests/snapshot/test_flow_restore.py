@@ -11,6 +11,7 @@ from typing import Any
 import httpx
 import pytest
 from flows import NEW, OLD, Cli, identity_file, recipient, tree
+from harm import flip_bit
 from world import World, running
 
 from holdfast.client import Holdfast
@@ -404,8 +405,7 @@ def test_a_sound_memory_is_not_replaced_when_its_repository_cannot_keep_it(cli: 
 def test_a_damaged_body_leaves_the_live_memory_as_it_was(cli: Cli) -> None:
     id = changed(cli)
     path = cli.repo / f"{id}.tar.zst"
-    data = path.read_bytes()
-    path.write_bytes(data[:-1] + bytes([data[-1] ^ 1]))
+    flip_bit(path)
     before = cli.files()
 
     assert cli("snapshot", "restore", id, "--yes").code == 40

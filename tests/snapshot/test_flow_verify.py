@@ -10,6 +10,7 @@ from typing import Any
 
 import pytest
 from flows import NEW, OLD, STRANGER, Cli, identity_file, recipient
+from harm import flip_bit
 
 from holdfast.snapshot.repo.paths import sidecar
 
@@ -61,9 +62,7 @@ def test_a_changed_byte_is_damage(cli: Cli, end: str) -> None:
     cli.create()
     id = cli.create()
     path = cli.repo / f"{id}{end}"
-    data = bytearray(path.read_bytes())
-    data[len(data) // 2] ^= 1
-    path.write_bytes(data)
+    flip_bit(path, path.stat().st_size // 2)
 
     assert code(cli, id) == DAMAGED
     listed = {one["id"]: one["damaged"] for one in cli.good("snapshot", "list")["snapshots"]}

@@ -9,6 +9,7 @@ from typing import Any
 
 import pytest
 from flows import NEW, OLD, READER, STRANGER, Cli, identity_file, recipient, tree
+from harm import flip_bit
 from world import DAY, World
 
 from holdfast.core.errors import Conflict, DataDamaged, IdentityNeeded, SnapshotDamaged, SnapshotsBusy
@@ -59,9 +60,7 @@ def texts(world: World) -> set[str]:
 
 
 def spoil(path: Path) -> None:
-    data = bytearray(path.read_bytes())
-    data[len(data) // 2] ^= 1
-    path.write_bytes(data)
+    flip_bit(path, path.stat().st_size // 2)
 
 
 def statuses(world: World) -> list[str]:

@@ -7,6 +7,7 @@ from pathlib import Path
 import pytest
 from chunk_samples import PREFIX, Stepping, add_snapshot, archive_at, chunk_into_repo, database, ids, names, store_in
 from flows import NEW, OLD, Cli, identity_file, recipient, vault_place
+from harm import flip_bit
 from hub_server import DATASET, TOKEN, HubServer
 from world import World
 
@@ -197,7 +198,7 @@ def test_a_pack_that_was_found_damaged_in_the_vault_is_mended_by_the_next_snapsh
     cli.remember(OLD)
     cli.create("--to", str(vault))
     (pack,) = (vault / PREFIX / "packs").iterdir()
-    pack.write_bytes(pack.read_bytes()[:-1] + b"!")
+    flip_bit(pack)
     assert cli("vault", "verify", str(vault)).code == 40
     cli.remember(NEW)
     cli.create("--to", str(vault))
@@ -209,7 +210,7 @@ def test_a_damaged_pack_of_the_repository_does_not_reach_the_vault(tmp_path: Pat
     cli.remember(OLD)
     id = cli.create()
     (pack,) = (cli.repo / "packs").iterdir()
-    pack.write_bytes(pack.read_bytes()[:-1] + b"!")
+    flip_bit(pack)
     assert cli("vault", "sync", str(vault)).code == 40
     assert not list(vault.rglob("*.manifest.json"))
     assert cli("snapshot", "verify", id).code == 40

@@ -9,6 +9,7 @@ from typing import BinaryIO
 
 import pytest
 from flows import NEW, OLD, Cli, identity_file, recipient, vault_place
+from harm import flip_bit
 from hub_server import DATASET, TOKEN, HubServer
 from object_server import BUCKET, WRITER, ObjectServer
 from repo_samples import AGENT, TENANT, put_sample, sample_body, sample_id, sample_manifest
@@ -121,7 +122,7 @@ def test_verification_does_not_trust_the_vault(tmp_path: Path) -> None:
     cli.remember(OLD)
     first, second = cli.create("--to", str(vault)), cli.create("--to", str(vault))
     body = next(vault.rglob(f"{first}.tar.zst"))
-    body.write_bytes(body.read_bytes()[:-1] + b"X")
+    flip_bit(body)
 
     said = cli("vault", "verify", str(vault))
     found = {one["snapshot"]: one["sound"] for one in said.answer["snapshots"]}
@@ -136,7 +137,7 @@ def test_what_is_damaged_in_a_vault_is_told_to_people_and_goes_as_the_hint_says(
     cli.remember(OLD)
     good, bad = cli.create("--to", str(vault)), cli.create("--to", str(vault))
     body = next(vault.rglob(f"{bad}.tar.zst"))
-    body.write_bytes(body.read_bytes()[:-1] + b"X")
+    flip_bit(body)
 
     said = cli.plain("vault", "verify", str(vault))
     assert said.code == 40

@@ -8,6 +8,7 @@ from pathlib import Path
 
 import pytest
 from flows import NEW, OLD, Cli
+from harm import flip_bit
 from processes import serving
 from world import DAY, World
 
@@ -146,7 +147,7 @@ def test_what_is_damaged_in_a_vault_leads_to_the_list_of_that_vault(cli: Cli, tm
     vault = tmp_path / "vault"
     id = cli.create("--to", str(vault))
     body = next(vault.rglob(f"{id}.tar.zst"))
-    body.write_bytes(body.read_bytes()[:-1] + b"X")
+    flip_bit(body)
     said = cli("snapshot", "restore", "latest", "--from", str(vault), "--yes")
 
     assert said.code == SnapshotDamaged.exit_code
