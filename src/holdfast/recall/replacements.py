@@ -17,7 +17,7 @@ from holdfast.store.port import Reader
 from holdfast.store.tables import MEMORIES, OBSERVATIONS, STATEMENTS
 
 LOOKED_AT = 30  # hits whose statements are read
-FITS = 0.7  # share of a hit's score from which another one answers the question about as well
+FITS = 0.5  # share of a hit's score from which another one answers the question about as well
 
 
 def newest_first(ctx: CallContext, reader: Reader, hits: Sequence[Hit], query: str) -> list[Hit]:
