@@ -30,6 +30,7 @@ from holdfast.store.damage import Damage
 from holdfast.store.data_folder import DataFolder, FolderLock
 from holdfast.store.engine_port import Build, CapturedFile
 from holdfast.store.engines import live_memory
+from holdfast.store.fleet import Fleet
 from holdfast.store.port import Store
 
 log = logging.getLogger("holdfast")
@@ -76,6 +77,7 @@ class Engine:
         self._opened_at = 0
         self._tried_at = self.clock.steady()
         self._waited = False
+        self._joined = False  # whether this is a server
         self._trying = threading.Lock()
         self._restored = first_restore(self.folder.home)
         self._apart: RestorePending | None = None  # the vault holds another memory than this one
@@ -189,6 +191,8 @@ class Engine:
                 self._open(rescue=True)
                 if self.fault is None:
                     log.warning("the memory could be opened now")
+                    if self._joined:
+                        self.fleet.start()
             finally:
                 self._tried_at = self.clock.steady()
                 self._trying.release()
@@ -201,6 +205,16 @@ class Engine:
     def store(self) -> Store:
         """The live store. A caller that began with one keeps to it."""
         return self._live.store
+
+    @property
+    def fleet(self) -> Fleet:
+        """The servers that have this memory open, with what they share."""
+        return self._live.fleet
+
+    def join_fleet(self) -> None:
+        """Be one of the memory's servers until the engine is closed; from the moment on at which it can be opened."""
+        self._joined = True
+        self.fleet.start()
 
     def exchange(self, build: Build, tenant: str) -> str:
         """Make the generation live whose name `build` gives; see `lifecycle.Memory.exchange`."""

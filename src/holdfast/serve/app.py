@@ -97,6 +97,7 @@ class App:
     @asynccontextmanager
     async def _lifespan(self, _: Starlette) -> AsyncIterator[None]:
         self.engine.publishers.append(self.live)
+        self.engine.join_fleet()
         self.maintenance.start()
         self.learning.start()
         self.schedule.start()

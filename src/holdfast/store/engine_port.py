@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import Protocol
 
 from holdfast.core.errors import Fault
+from holdfast.store.fleet import Fleet
 from holdfast.store.port import Store
 
 
@@ -128,6 +129,11 @@ class LiveMemory(Memory, Protocol):
 
     def opened(self) -> Store:
         """The store itself, also while nothing is to be answered with it."""
+        ...
+
+    @property
+    def fleet(self) -> Fleet:
+        """The servers that have this memory open."""
         ...
 
     def close(self) -> None: ...

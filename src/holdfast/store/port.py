@@ -6,7 +6,7 @@ call can reach across tenants except the few whose docstring says so.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager
 from dataclasses import dataclass
 from hashlib import blake2b
@@ -325,9 +325,11 @@ class Reader(Protocol):
         """How many records have their vector of the model."""
         ...
 
-    def index_work(self, limit: int, after: int = 0, *, newest: bool = False) -> list[Waiting]:
-        """The first records of any tenant that wait for their vector, from a sequence number on; or the newest, newest
-        first."""
+    def index_work(
+        self, limit: int, after: int = 0, *, newest: bool = False, without: Collection[str] = ()
+    ) -> list[Waiting]:
+        """The first records of any tenant, but for some, that wait for their vector, from a sequence number on; or the
+        newest, newest first."""
         ...
 
     def known_vectors(self, hashes: Sequence[bytes]) -> dict[bytes, NDArray[np.float32]]:

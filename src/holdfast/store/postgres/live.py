@@ -20,9 +20,11 @@ from holdfast.core.model import Event
 from holdfast.core.ports import Clock
 from holdfast.store.data_folder import DATABASE, DataFolder
 from holdfast.store.engine_port import Build, CapturedFile
+from holdfast.store.fleet import Fleet, SingleServer
 from holdfast.store.port import Store
 from holdfast.store.postgres.batch import FIRST
 from holdfast.store.postgres.pool import Connection, connected, faults, moment
+from holdfast.store.postgres.shared.job_leases import carry_leases
 from holdfast.store.postgres.space_copy import capture, carry_tokens, load, remove_space
 from holdfast.store.postgres.store import PostgresStore
 from holdfast.store.unavailable import ClosedStore
@@ -41,6 +43,7 @@ class PostgresMemory:
         self._store: PostgresStore | None = None
         self._fault: Fault | None = Fault("store: it is not open yet")
         self._exchanging = threading.Lock()
+        self._alone = SingleServer()  # until it is open
 
     def has_any(self) -> bool:
         return True  # an empty database is filled from a vault once it is open
@@ -71,6 +74,10 @@ class PostgresMemory:
         if self._store is None:
             raise self._fault or Fault("store: it is not open yet")
         return self._store
+
+    @property
+    def fleet(self) -> Fleet:
+        return self._alone if self._store is None else self._store.fleet
 
     def is_open(self) -> bool:
         return self._store is not None and self._fault is None
@@ -119,6 +126,7 @@ class PostgresMemory:
                 name = build(_FrozenSpace(self, tenant))
                 new = self._filled(db, name, tenant)
                 carry_tokens(db, old, new)
+                carry_leases(db, old, new)
                 seq = "(SELECT last_seq FROM spaces WHERE space = %s)"
                 db.execute(
                     f"UPDATE spaces SET last_seq = greatest(last_seq, {seq}) WHERE space = %s".encode(), (old, new)

@@ -13,6 +13,7 @@ from holdfast.core.disk import disk_fault
 from holdfast.core.errors import Fault
 from holdfast.store.data_folder import DATABASE, DataFolder
 from holdfast.store.engine_port import Build, CapturedFile
+from holdfast.store.fleet import Fleet, SingleServer
 from holdfast.store.port import Store
 from holdfast.store.sqlite.files.capture import capture_store
 from holdfast.store.sqlite.files.salvage_rows import unreadable
@@ -29,6 +30,7 @@ class LiveStore:
         self._open_store = open_store
         self._generations: Generations | None = None
         self._fault: Fault | None = Fault("store: it is not open yet")
+        self.fleet: Fleet = SingleServer()
 
     def has_any(self) -> bool:
         return bool(self._folder.generations())
