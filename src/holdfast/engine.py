@@ -30,7 +30,7 @@ from holdfast.store.damage import Damage
 from holdfast.store.data_folder import DataFolder, FolderLock
 from holdfast.store.engine_port import Build, CapturedFile
 from holdfast.store.engines import live_memory
-from holdfast.store.fleet import Fleet
+from holdfast.store.fleet.fleet_port import Fleet
 from holdfast.store.port import Store
 
 log = logging.getLogger("holdfast")

@@ -17,7 +17,8 @@ from holdfast.core.errors import Fault
 from holdfast.serve.background.learning_thread import LearningThread
 from holdfast.serve.background.maintenance import Maintenance
 from holdfast.serve.background.schedule import SnapshotSchedule
-from holdfast.store.fleet import SingleServer, claimed
+from holdfast.store.fleet.fleet_port import claimed
+from holdfast.store.fleet.single_server import SingleServer
 from holdfast.store.postgres.store import PostgresStore
 from holdfast.store.tables import MEMORIES
 

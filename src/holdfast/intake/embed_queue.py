@@ -18,7 +18,8 @@ import numpy as np
 from holdfast.core.errors import Fault, Restoring, UpstreamFailed
 from holdfast.core.model import CleanText
 from holdfast.core.ports import Clock, Embedder, Vectors
-from holdfast.store.fleet import Fleet, SingleServer
+from holdfast.store.fleet.fleet_port import Fleet
+from holdfast.store.fleet.single_server import SingleServer
 from holdfast.store.port import Condition, MadeVector, Reader, Store, Tx, Waiting
 from holdfast.store.tables import TABLES
 from holdfast.store.vector_hash import text_hash

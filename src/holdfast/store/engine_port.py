@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Protocol
 
 from holdfast.core.errors import Fault
-from holdfast.store.fleet import Fleet
+from holdfast.store.fleet.fleet_port import Fleet
 from holdfast.store.port import Store
 
 

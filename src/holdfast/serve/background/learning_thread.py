@@ -18,7 +18,7 @@ from holdfast.learn.sessions.backlog import IDLE_MS, unsummarized
 from holdfast.learn.sessions.summarize import summarize
 from holdfast.learn.statements.learner import learn_step
 from holdfast.settings import Settings
-from holdfast.store.fleet import claimed
+from holdfast.store.fleet.fleet_port import claimed
 
 JOB = "learning"
 LOOK_SECONDS = 0.5

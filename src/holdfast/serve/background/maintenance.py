@@ -21,7 +21,7 @@ from holdfast.learn.lessons import decay_lessons
 from holdfast.serve.background.vector_worker import VectorWorker
 from holdfast.serve.http.idempotency import drop_old_answers
 from holdfast.snapshot.triggers import BULK, before
-from holdfast.store.fleet import claimed
+from holdfast.store.fleet.fleet_port import claimed
 
 INDEX_SECONDS = 1.0
 RECALLS_SECONDS = 5.0
@@ -96,9 +96,7 @@ class Maintenance:
                 return
             with claimed(self._engine.fleet, JOB, tenant, every) as granted:
                 if granted:
-                    self._sweep(
-                        dataclasses.replace(self._engine.context(Caller(tenant=tenant, name=JOB)), whole=True)
-                    )
+                    self._sweep(dataclasses.replace(self._engine.context(Caller(tenant=tenant, name=JOB)), whole=True))
 
     def _sweep(self, ctx: CallContext) -> None:
         plan = plan_sweep(ctx)

@@ -18,7 +18,7 @@ from holdfast.snapshot.status import age_of_newest
 from holdfast.snapshot.sync.queue import NOTHING, send_waiting
 from holdfast.snapshot.sync.send_backlog import waiting
 from holdfast.snapshot.triggers import making_if_changed
-from holdfast.store.fleet import claimed
+from holdfast.store.fleet.fleet_port import claimed
 from holdfast.store.port import Store
 
 JOB = "snapshot"

@@ -20,7 +20,8 @@ from holdfast.core.model import Event
 from holdfast.core.ports import Clock
 from holdfast.store.data_folder import DATABASE, DataFolder
 from holdfast.store.engine_port import Build, CapturedFile
-from holdfast.store.fleet import Fleet, SingleServer
+from holdfast.store.fleet.fleet_port import Fleet
+from holdfast.store.fleet.single_server import SingleServer
 from holdfast.store.port import Store
 from holdfast.store.postgres.batch import FIRST
 from holdfast.store.postgres.pool import Connection, connected, faults, moment

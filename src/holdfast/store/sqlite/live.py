@@ -13,7 +13,8 @@ from holdfast.core.disk import disk_fault
 from holdfast.core.errors import Fault
 from holdfast.store.data_folder import DATABASE, DataFolder
 from holdfast.store.engine_port import Build, CapturedFile
-from holdfast.store.fleet import Fleet, SingleServer
+from holdfast.store.fleet.fleet_port import Fleet
+from holdfast.store.fleet.single_server import SingleServer
 from holdfast.store.port import Store
 from holdfast.store.sqlite.files.capture import capture_store
 from holdfast.store.sqlite.files.salvage_rows import unreadable

@@ -16,7 +16,7 @@ log = logging.getLogger("holdfast")
 
 
 class FleetMember:
-    """This server; fulfils `fleet.Fleet`."""
+    """This server; fulfils `fleet_port.Fleet`."""
 
     def __init__(self, connect: Connect):
         self.server = SystemEntropy().hex(SERVER_CHARS)

@@ -1,7 +1,4 @@
-"""What the servers of one memory share: which of them does a job, and what the others did.
-
-A memory in a data folder has one server, and `SingleServer` is its fleet: every job is granted, and there is no news.
-"""
+"""The port of a fleet: what the servers of one memory share."""
 
 from __future__ import annotations
 
@@ -31,22 +28,6 @@ class Fleet(Protocol):
     def release(self, job: str, tenant: str | None = None, *, done: bool = True) -> None:
         """Let other servers have the job. `done`: it was finished, and `every` counts from now."""
         ...
-
-
-class SingleServer:
-    """The fleet of a memory that only one server can open; fulfils `Fleet`."""
-
-    def start(self) -> None:
-        """Nothing has to be kept."""
-
-    def stop(self) -> None:
-        """Nothing was begun."""
-
-    def claim(self, job: str, tenant: str | None = None, every: float = 0.0) -> bool:
-        return True
-
-    def release(self, job: str, tenant: str | None = None, *, done: bool = True) -> None:
-        """There is no other server."""
 
 
 @contextmanager
