@@ -12,6 +12,7 @@ from urllib.parse import quote
 import psycopg
 
 _NUMBERS = itertools.count(1)
+_ADMIN, _ROLE = "//postgres:@", "//holdfast_test:@"
 
 
 @cache
@@ -28,26 +29,36 @@ def server_url() -> str:
         db.execute("ALTER SYSTEM SET max_connections = 200")
         db.execute("SELECT pg_reload_conf()")
         db.execute("CREATE EXTENSION IF NOT EXISTS vector")
+        db.execute("CREATE ROLE holdfast_test LOGIN")  # no superuser, so that row security holds for it
+    assert _ADMIN in url
     return url
 
 
 _free: list[str] = []  # addresses of schemas that no test uses: emptied, they need not be made again
 
 
+def as_admin(url: str) -> str:
+    """The same schema for the superuser, who sees every row."""
+    return url.replace(_ROLE, _ADMIN, 1)
+
+
 def new_schema() -> str:
-    """The address of a schema without rows."""
-    if _free:
-        return _free.pop()
+    """The address of a schema without rows, for the role that owns it."""
+    return _free.pop() if _free else empty_schema()
+
+
+def empty_schema() -> str:
+    """The address of a schema without tables, for the role that owns it."""
     name = f"test_{os.getpid()}_{next(_NUMBERS)}"
     url = server_url()
     with psycopg.connect(url, autocommit=True) as db:
-        db.execute(f"CREATE SCHEMA {name}".encode())
-    return f"{url}&options={quote(f'-c search_path={name},public')}"
+        db.execute(f"CREATE SCHEMA {name} AUTHORIZATION holdfast_test".encode())
+    return f"{url.replace(_ADMIN, _ROLE, 1)}&options={quote(f'-c search_path={name},public')}"
 
 
 def give_back(url: str) -> None:
     """Empty a schema for the next test."""
-    with psycopg.connect(url) as db:
+    with psycopg.connect(as_admin(url)) as db:
         names = db.execute("SELECT tablename FROM pg_tables WHERE schemaname = current_schema()").fetchall()
         for (name,) in names:
             if name != "holdfast_schema":

@@ -9,7 +9,7 @@ from pathlib import Path
 import psycopg
 import pytest
 from patience import until
-from postgres_server import give_back, new_schema
+from postgres_server import as_admin, give_back, new_schema
 from sample_records import TENANT, add
 from world import World, running
 
@@ -53,7 +53,7 @@ def pair(opened: Callable[[], PostgresStore]) -> tuple[PostgresStore, PostgresSt
 
 def expire(url: str) -> None:
     """What happens to the leases of a server that died, without the wait."""
-    with psycopg.connect(url) as db:
+    with psycopg.connect(as_admin(url)) as db:
         assert db.execute("UPDATE leases SET expires = clock_timestamp() - interval '1 second'").rowcount
 
 
@@ -112,7 +112,7 @@ def test_a_row_that_another_transaction_claims_is_not_waited_for(
     one, other = pair
     assert one.fleet.claim(JOB, TENANT)
     one.fleet.release(JOB, TENANT)
-    with psycopg.connect(url) as db:
+    with psycopg.connect(as_admin(url)) as db:
         db.execute("SELECT 1 FROM leases FOR UPDATE")
         assert not other.fleet.claim(JOB, TENANT)
     assert other.fleet.claim(JOB, TENANT)
@@ -125,7 +125,7 @@ def test_a_running_server_keeps_its_leases(url: str, pair: tuple[PostgresStore, 
     expire(url)
 
     def is_renewed() -> bool:
-        with psycopg.connect(url) as db:
+        with psycopg.connect(as_admin(url)) as db:
             return db.execute("SELECT expires > clock_timestamp() FROM leases").fetchone() == (True,)
 
     until(is_renewed, "the lease is renewed")
@@ -209,7 +209,7 @@ def test_servers_learn_of_one_memory_together(url: str, quick_folder: Path) -> N
             assert client.post("/agentmemory/observe", json=body).is_success
 
         def cursor() -> bool:
-            with psycopg.connect(url) as db:
+            with psycopg.connect(as_admin(url)) as db:
                 row = db.execute(
                     "SELECT content::bigint >= (SELECT max(seq) FROM observations) FROM notes WHERE kind = 'learner'"
                 ).fetchone()

@@ -8,7 +8,7 @@ from __future__ import annotations
 import threading
 from datetime import timedelta
 
-from holdfast.store.postgres.pool import Connect, Connection, faults
+from holdfast.store.postgres.pool import EVERY_SPACE, NO_SPACE, Connect, Connection, View, faults
 
 COMMON = 0  # the space that stands for all
 LEASE_SECONDS = 15.0  # so long a dead server's jobs wait
@@ -52,33 +52,35 @@ class JobLeases:
 
     def claim(self, job: str, tenant: str | None = None, every: float = 0.0) -> bool:
         """See `Fleet.claim`. A tenant without a memory has no jobs."""
-        with faults(), self._connect() as db, db.transaction():
+        with faults(), self._connect(NO_SPACE) as db, db.transaction():
             space = _space_of(db, tenant)
-            values = self._values(space, job) | {"every": timedelta(seconds=every)}
-            granted = space is not None and bool(
-                db.execute(_CLAIM, values).rowcount or db.execute(_FIRST, values).rowcount
-            )
+            granted = space is not None and self._claim(View(db).see(space), space, job, every)
         with self._lock:
             (self._held.add if granted else self._held.discard)((job, tenant))
         return granted
+
+    def _claim(self, db: Connection, space: int, job: str, every: float) -> bool:
+        values = self._values(space, job) | {"every": timedelta(seconds=every)}
+        return bool(db.execute(_CLAIM, values).rowcount or db.execute(_FIRST, values).rowcount)
 
     def release(self, job: str, tenant: str | None = None, *, done: bool = True) -> None:
         """See `Fleet.release`."""
         with self._lock:
             self._held.discard((job, tenant))
-        with faults(), self._connect() as db, db.transaction():
+        with faults(), self._connect(NO_SPACE) as db, db.transaction():
             space = _space_of(db, tenant)
             if space is not None:
-                db.execute(_RELEASE, self._values(space, job) | {"done": done})
+                View(db).see(space).execute(_RELEASE, self._values(space, job) | {"done": done})
 
-    def renew(self, db: Connection) -> None:
+    def renew(self) -> None:
         """Prolong all that are held; to be called every `RENEW_SECONDS`."""
         with self._lock:
-            held = sorted(self._held, key=str)
-        for job, tenant in held:
-            db.execute(_RENEW, {"tenant": tenant} | self._values(COMMON, job))
+            held = [{"tenant": tenant} | self._values(COMMON, job) for job, tenant in self._held]
+        if held:
+            with faults(), self._connect(EVERY_SPACE) as db, db.cursor() as cursor:
+                cursor.executemany(_RENEW, held)
 
-    def _values(self, space: int | None, job: str) -> dict[str, object]:
+    def _values(self, space: int, job: str) -> dict[str, object]:
         return {"space": space, "job": job, "me": self._server, "lease": _LEASE}
 
 

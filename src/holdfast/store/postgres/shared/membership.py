@@ -7,7 +7,7 @@ import threading
 
 from holdfast.core.errors import Fault
 from holdfast.core.system import SystemEntropy
-from holdfast.store.postgres.pool import Connect, faults
+from holdfast.store.postgres.pool import Connect
 from holdfast.store.postgres.shared.job_leases import RENEW_SECONDS, JobLeases
 
 SERVER_CHARS = 16
@@ -20,7 +20,6 @@ class FleetMember:
 
     def __init__(self, connect: Connect):
         self.server = SystemEntropy().hex(SERVER_CHARS)
-        self._connect = connect
         self._leases = JobLeases(connect, self.server)
         self.claim = self._leases.claim
         self.release = self._leases.release
@@ -40,7 +39,6 @@ class FleetMember:
     def _loop(self) -> None:
         while not self._stop.wait(RENEW_SECONDS):
             try:
-                with faults(), self._connect() as db:
-                    self._leases.renew(db)
+                self._leases.renew()
             except Fault as fault:  # the leases may be lost; who holds one asks again before each step
                 log.warning("fleet: %s (%s)", fault.message, fault.code)
