@@ -14,6 +14,7 @@ from sample_records import TENANT, add
 from world import World, running
 
 from holdfast.core.errors import Fault
+from holdfast.core.model import Event
 from holdfast.serve.background.learning_thread import LearningThread
 from holdfast.serve.background.maintenance import Maintenance
 from holdfast.serve.background.schedule import SnapshotSchedule
@@ -49,6 +50,18 @@ def pair(opened: Callable[[], PostgresStore]) -> tuple[PostgresStore, PostgresSt
     one, other = opened(), opened()
     add(one, MEMORIES, "m1", content="amber")
     return one, other
+
+
+class NoNews:
+    """A server that keeps nothing in memory."""
+
+    def happened(self, event: Event) -> None: ...
+
+    def missed(self, tenant: str) -> None: ...
+
+    def token_changed(self, id: str | None) -> None: ...
+
+    def switched(self, tenant: str | None) -> None: ...
 
 
 def expire(url: str) -> None:
@@ -120,7 +133,7 @@ def test_a_row_that_another_transaction_claims_is_not_waited_for(
 
 def test_a_running_server_keeps_its_leases(url: str, pair: tuple[PostgresStore, PostgresStore]) -> None:
     one, _ = pair
-    one.fleet.start()
+    one.fleet.start(NoNews())
     assert one.fleet.claim(JOB, TENANT)
     expire(url)
 

@@ -98,7 +98,9 @@ def test_a_table_that_a_later_step_adds_gets_the_wall() -> None:
         later = Step("CREATE TABLE later (space bigint NOT NULL, name text NOT NULL, PRIMARY KEY (space, name))")
         migrate(db, [*known_steps(), later])
         assert open_tables(db) == []
-        assert db.execute("SELECT relforcerowsecurity FROM pg_class WHERE oid = 'later'::regclass").fetchone() == (True,)
+        assert db.execute("SELECT relforcerowsecurity FROM pg_class WHERE oid = 'later'::regclass").fetchone() == (
+            True,
+        )
 
 
 def test_a_superuser_is_known_to_pass_the_wall(url: str, store: PostgresStore) -> None:

@@ -31,3 +31,8 @@ class RecallCounter:
         with self._lock:
             taken, self._counts = self._counts, Counter()
         return dict(taken)
+
+    def drop(self, tenant: str) -> None:
+        """Forget what was counted of a tenant: its numbers mean other records now."""
+        with self._lock:
+            self._counts = Counter({key: count for key, count in self._counts.items() if key[0] != tenant})

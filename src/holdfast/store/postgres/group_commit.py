@@ -24,6 +24,7 @@ from holdfast.store.fulltext.word_search import WordIndex
 from holdfast.store.port import Tx
 from holdfast.store.postgres.batch import Batch
 from holdfast.store.postgres.pool import Connection, Pool, fault_of
+from holdfast.store.postgres.shared.event_log import note_events
 from holdfast.store.postgres.tx import PostgresTx
 
 T = TypeVar("T")
@@ -53,7 +54,10 @@ class GroupCommit:
         publish: Callable[[Event], None],
         index: WordIndex,
         telling: Clock | None = None,
+        server: str = "",
     ):
+        """`server` names this one in what is logged for others."""
+        self._server = server
         self._pool = pool
         self._publish = publish
         self._index = index
@@ -110,6 +114,7 @@ class GroupCommit:
             self._running.now = running
             for job in jobs:
                 running.run(job)
+            note_events(running.batch, self._server, (event for tx in running.finished for event in tx.events))
             running.batch.record(tx.tallies for tx in running.finished)
             db.execute("COMMIT")
         except BaseException:

@@ -26,7 +26,9 @@ from holdfast.store.port import Store
 from holdfast.store.postgres.batch import FIRST
 from holdfast.store.postgres.pool import EVERY_SPACE, Connection, View, connected, faults, moment
 from holdfast.store.postgres.session import Row, Session
-from holdfast.store.postgres.shared.job_leases import carry_leases
+from holdfast.store.postgres.shared.event_log import carry_watch
+from holdfast.store.postgres.shared.job_leases import carry_shared
+from holdfast.store.postgres.shared.notices import Notice, notify
 from holdfast.store.postgres.space_copy import capture, carry_tokens, load, remove_space
 from holdfast.store.postgres.store import PostgresStore
 from holdfast.store.unavailable import ClosedStore
@@ -128,12 +130,14 @@ class PostgresMemory:
                 name = build(_FrozenSpace(self, tenant))
                 new = self._filled(view, name, tenant)
                 carry_tokens(view.see(EVERY_SPACE), old, new)
-                carry_leases(db, old, new)
+                carry_shared(db, old, new)
+                carry_watch(db, old, new)
                 seq = "(SELECT last_seq FROM spaces WHERE space = %s)"
                 db.execute(
                     f"UPDATE spaces SET last_seq = greatest(last_seq, {seq}) WHERE space = %s".encode(), (old, new)
                 )
                 db.execute("UPDATE tenants SET live = %s, previous = %s WHERE tenant = %s", (new, old, tenant))
+                notify(db, Notice("switched", tenant=tenant))
             self._settle(db, name, tenant)
         self._fault = None
         return name

@@ -46,9 +46,9 @@ class PostgresStore:
         with connected(url) as db:
             self.schema = migrate(db)
         self.pool = Pool(url)
-        self.fleet = FleetMember(self.pool.connection)
+        self.fleet = FleetMember(url, self.pool.connection)
         self._index = WordIndex()
-        self._commits = GroupCommit(self.pool, publish, self._index, telling)
+        self._commits = GroupCommit(self.pool, publish, self._index, telling, self.fleet.server)
 
     def read(self) -> Reader:
         return PostgresReader(self.pool.connection, self._index)

@@ -19,9 +19,10 @@ from holdfast.store.postgres.conditions import columns_of
 from holdfast.store.postgres.pool import EVERY_SPACE, Connection
 from holdfast.store.postgres.reader import PostgresReader
 from holdfast.store.postgres.session import Session
+from holdfast.store.postgres.shared.notices import Notice, notify
 from holdfast.store.postgres.vectors import VectorWrites
 from holdfast.store.rows import shape_of
-from holdfast.store.tables import TABLES
+from holdfast.store.tables import TABLES, TOKENS
 
 MOST_RECALLS = 1_000_000  # a larger count has no use
 
@@ -153,6 +154,8 @@ class PostgresTx(VectorWrites, PostgresReader):
         space, shape = self.locked(tenant), shape_of(table)
         self.run(f"DELETE FROM {table.name} WHERE space = %s AND seq = %s", (space, old.seq), space)
         self._tally(space, table, -1, -shape.checksum(shape.encode(old)))
+        if table is TOKENS:
+            notify(self._batch.db, Notice("token", token=id))
         if table.index:
             self.run("DELETE FROM sketches WHERE space = %s AND seq = %s", (space, old.seq), space)
         return old  # type: ignore[no-any-return]

@@ -84,10 +84,11 @@ class JobLeases:
         return {"space": space, "job": job, "me": self._server, "lease": _LEASE}
 
 
-def carry_leases(db: Connection, old: int, new: int) -> None:
-    """Jobs are a tenant's, not a space's: what a server does for the tenant now, it goes on doing."""
-    db.execute("DELETE FROM leases WHERE space = %s", (new,))
-    db.execute("UPDATE leases SET space = %s WHERE space = %s", (new, old))
+def carry_shared(db: Connection, old: int, new: int) -> None:
+    """Jobs and allowances are a tenant's, not a space's: what a server does for the tenant now, it goes on doing."""
+    for table in ("leases", "rate_limits"):
+        db.execute(f"DELETE FROM {table} WHERE space = %s".encode(), (new,))
+        db.execute(f"UPDATE {table} SET space = %s WHERE space = %s".encode(), (new, old))
 
 
 def _space_of(db: Connection, tenant: str | None) -> int | None:
