@@ -250,6 +250,9 @@ class Engine:
     def as_file(self, scratch: Path, tenant: str) -> Path:
         return self._live.as_file(scratch, tenant)
 
+    def undo_target(self, tenant: str) -> str | None:
+        return self._live.undo_target(tenant)
+
     def unreadable(self, generation: str, tenant: str) -> str | None:
         return self._live.unreadable(generation, tenant)
 

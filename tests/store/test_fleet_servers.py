@@ -5,10 +5,12 @@ from __future__ import annotations
 import json
 from collections.abc import Iterator
 from contextlib import contextmanager
+from pathlib import Path
 from typing import Any
 
 import psycopg
 import pytest
+from broker import NatsServer, Reader
 from patience import WAIT_SECONDS, until
 from postgres_server import as_admin, empty_schema
 from processes import Server, serving, word
@@ -169,6 +171,91 @@ def test_a_near_duplicate_is_recognised_at_another_server(pair: tuple[Server, Se
     first = one.remember(text).json()["memory"]
     second = other.remember(f"{text} again").json()["memory"]
     assert (second["parentId"], second["version"]) == (first["id"], 2)
+
+
+# One live memory
+
+
+def contents(server: Server) -> set[str]:
+    return {one["content"] for one in server.get("/memories", limit=500).json()["memories"]}
+
+
+def context(server: Server) -> str:
+    return str(server.post("/context", sessionId=word(), project="quarry").json()["context"])
+
+
+@pytest.fixture
+def fresh_pair(tmp_path: Path) -> Iterator[tuple[Server, Server]]:
+    url = empty_schema()
+    with (
+        serving(tmp_path / "one", HOLDFAST_STORE=url) as one,
+        serving(tmp_path / "other", HOLDFAST_STORE=url) as other,
+    ):
+        yield one, other
+
+
+def test_a_restore_is_seen_by_all_at_once_and_undone_from_any(fresh_pair: tuple[Server, Server]) -> None:
+    one, other = fresh_pair
+    old, new = "deploys happen on Tuesday", "the amber cabinet holds the spare keys"
+    remember(one, old, project="quarry")
+    id = one.post("/snapshots").json()["id"]
+    remember(other, new, project="quarry")
+    for server in fresh_pair:  # what a server may keep in memory is there before the switch
+        assert server.found("amber cabinet") and server.found("deploys")
+        assert new in context(server)
+    with reading(other) as socket:
+        assert one.post("/snapshots/restore", id=id, yes=True).is_success
+        assert [contents(server) for server in fresh_pair] == [{old}, {old}]
+        assert [server.found("amber cabinet") for server in fresh_pair] == [[], []]
+        assert not any(new in context(server) for server in fresh_pair)
+        assert frames(socket, "snapshot_restored", 1)[0]["id"] == id
+
+    assert other.post("/snapshots/undo", yes=True).is_success
+    assert [contents(server) for server in fresh_pair] == [{old, new}, {old, new}]
+    assert all(server.found("amber cabinet") and new in context(server) for server in fresh_pair)
+
+    assert one.post("/snapshots/undo", yes=True).is_success  # what the other one undid
+    assert [contents(server) for server in fresh_pair] == [{old}, {old}]
+    remember(other, "lunch is at noon")
+    assert [contents(server) for server in fresh_pair] == [{old, "lunch is at noon"}] * 2
+    assert [server.post("/verify").json()["sound"] for server in fresh_pair] == [True, True]
+
+
+# A server that is killed
+
+
+def test_what_a_killed_server_did_is_taken_over(tmp_path: Path) -> None:
+    url = empty_schema()
+    with NatsServer(tmp_path / "nats") as nats, Reader(nats.url) as reader:
+        telling = {"HOLDFAST_STORE": url, "HOLDFAST_NATS_URL": nats.url}
+        reader.listen()
+        with serving(tmp_path / "one", **telling) as one, serving(tmp_path / "other", **telling) as other:
+            first = remember(one, f"the {word()} stands beside the {word()}")
+            until(lambda: times_told(reader, first), "it is published")
+            until(lambda: not waiting(url), "that is known")
+            (holder,) = rows(url, "SELECT holder FROM leases WHERE job = 'broker'")
+            killed, left = (one, other) if f"/{one.pid}/" in holder[0] else (other, one)
+            killed.kill()
+            second = remember(left, f"the {word()} stands beside the {word()}")
+            until(lambda: times_told(reader, second), "it is published by the one that is left")
+            until(lambda: not waiting(url), "that is known")
+            assert rows(url, "SELECT holder FROM leases WHERE job = 'broker'") != [holder]
+            assert (times_told(reader, first), times_told(reader, second)) == (1, 1)
+
+
+def rows(url: str, sql: str) -> list[tuple[Any, ...]]:
+    with psycopg.connect(as_admin(url)) as db:
+        return db.execute(sql.encode()).fetchall()
+
+
+def waiting(url: str) -> bool:
+    return rows(url, "SELECT count(*) FROM events") != [(0,)]
+
+
+def times_told(reader: Reader, id: str) -> int:
+    """How often a write of the memory was published."""
+    told = [json.loads(one.data) for one in reader.messages]
+    return sum(one.get("record_id") == id for one in told)
 
 
 # Limits

@@ -85,6 +85,11 @@ class Memory(Protocol):
         new one in the folder `scratch`."""
         ...
 
+    def undo_target(self, tenant: str) -> str | None:
+        """The generation that was the tenant's live one before, whichever server replaced it; None if there is none.
+        The data folder has one of that name only if this server did."""
+        ...
+
     def unreadable(self, generation: str, tenant: str) -> str | None:
         """Why a generation cannot become the tenant's live one; None if it can."""
         ...

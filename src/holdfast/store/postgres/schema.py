@@ -15,6 +15,7 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from functools import partial
 from importlib import resources
 
 from psycopg import errors, sql
@@ -29,7 +30,7 @@ AHEAD = 1  # so many steps a database may have that this version does not know
 # A step that waits for a table makes all that come after it wait as well: it gives up soon, and tries again.
 _LOCK_WAIT = "2s"
 _TRIES, _PAUSE_SECONDS = 60, 0.5
-_TURN_SECONDS = 300.0  # for another server that takes the steps
+_TURNS, _TURN_SECONDS = 3_000, 0.1  # for another server that takes the steps
 
 _POLICY = "one_space"
 # In sub-selects, so that the setting is read once for each statement and not for each row.
@@ -65,7 +66,7 @@ def known_steps() -> list[Step]:
     return [Step(one.read_text(encoding="utf-8")) for one in files]
 
 
-def migrate(db: Connection, steps: Sequence[Step] | None = None) -> int:
+def migrate(db: Connection, steps: Sequence[Step] | None = None, sleep: Callable[[float], None] = time.sleep) -> int:
     """Bring the schema to this version; a kill leaves it at one of the steps. The schema it has now.
 
     Raises:
@@ -77,54 +78,59 @@ def migrate(db: Connection, steps: Sequence[Step] | None = None) -> int:
     with faults():
         have = _version(db)
         if have < len(steps):
-            have = _alone(db, lambda: _take(db, steps))
+            have = _Migration(db, steps, sleep).alone()
     if have > len(steps) + AHEAD:
         raise DataTooNew(f"store: schema {have} is not known to this Holdfast (it knows up to {len(steps)})")
     return have
 
 
-def _alone(db: Connection, job: Callable[[], int]) -> int:
-    """Run a job that no other server runs meanwhile. A server that waits asks again and again: one that waits in a
-    statement would have to be waited for by an index that is made concurrently."""
-    until = time.monotonic() + _TURN_SECONDS
-    while not _one(db, "SELECT pg_try_advisory_lock(%s)", _LOCK):
-        if time.monotonic() > until:
-            raise StoreUnreachable("store: another server has been changing the schema for long")
-        time.sleep(_PAUSE_SECONDS / 5)
-    try:
-        return job()
-    finally:
-        if not db.closed:
-            db.execute("SELECT pg_advisory_unlock(%s)", (_LOCK,))
+@dataclass(frozen=True, slots=True)
+class _Migration:
+    db: Connection
+    steps: Sequence[Step]
+    sleep: Callable[[float], None]
 
-
-def _take(db: Connection, steps: Sequence[Step]) -> int:
-    have = _version(db)
-    if have:  # tables that have rows, one after the other: no two are locked at once
-        for name in open_tables(db):
-            _patiently(db, lambda name=name: _close(db, name))  # type: ignore[misc]
-    for number in range(have + 1, len(steps) + 1):
-        if steps[number - 1].alone:
-            _run_alone(db, steps[number - 1])
-            _patiently(db, lambda number=number: _mark(db, number))  # type: ignore[misc]
+    def alone(self) -> int:
+        """Take the steps while no other server does. A server that waits asks again and again: one that waits in a
+        statement would have to be waited for by an index that is made concurrently."""
+        for _ in range(_TURNS):
+            if _one(self.db, "SELECT pg_try_advisory_lock(%s)", _LOCK):
+                break
+            self.sleep(_TURN_SECONDS)
         else:
-            _patiently(db, lambda number=number: _run(db, steps[number - 1], number))  # type: ignore[misc]
-    return max(have, len(steps))
-
-
-def _patiently(db: Connection, job: Callable[[], None]) -> None:
-    """Run a job in a transaction, again if other sessions hold what it needs."""
-    for _ in range(_TRIES):
+            raise StoreUnreachable("store: another server has been changing the schema for long")
         try:
-            with db.transaction():
-                db.execute(f"SET LOCAL lock_timeout = '{_LOCK_WAIT}'".encode())
-                return job()
-        except (errors.LockNotAvailable, errors.DeadlockDetected):
-            time.sleep(_PAUSE_SECONDS)
-    raise StoreUnreachable(
-        "store: the schema cannot be changed, because other sessions hold its tables",
-        hint="End long transactions on this database, then start again.",
-    )
+            return self._take()
+        finally:
+            if not self.db.closed:
+                self.db.execute("SELECT pg_advisory_unlock(%s)", (_LOCK,))
+
+    def _take(self) -> int:
+        have = _version(self.db)
+        if have:  # tables that have rows, one after the other: no two are locked at once
+            for name in open_tables(self.db):
+                self._patiently(partial(_close, self.db, name))
+        for number, step in enumerate(self.steps[have:], have + 1):
+            if step.alone:
+                _run_alone(self.db, step)
+                self._patiently(partial(_mark, self.db, number))
+            else:
+                self._patiently(partial(_run, self.db, step, number))
+        return max(have, len(self.steps))
+
+    def _patiently(self, job: Callable[[], None]) -> None:
+        """Run a job in a transaction, again if other sessions hold what it needs."""
+        for _ in range(_TRIES):
+            try:
+                with self.db.transaction():
+                    self.db.execute(f"SET LOCAL lock_timeout = '{_LOCK_WAIT}'".encode())
+                    return job()
+            except (errors.LockNotAvailable, errors.DeadlockDetected):
+                self.sleep(_PAUSE_SECONDS)
+        raise StoreUnreachable(
+            "store: the schema cannot be changed, because other sessions hold its tables",
+            hint="End long transactions on this database, then start again.",
+        )
 
 
 def _run(db: Connection, step: Step, number: int) -> None:

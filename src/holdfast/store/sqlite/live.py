@@ -96,6 +96,9 @@ class LiveStore:
     def as_file(self, scratch: Path, tenant: str) -> Path:
         return self._usable().path
 
+    def undo_target(self, tenant: str) -> str | None:
+        return self._folder.previous()
+
     def unreadable(self, generation: str, tenant: str) -> str | None:
         return unreadable(self._folder.home / generation / DATABASE)
 

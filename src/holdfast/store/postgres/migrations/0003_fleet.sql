@@ -40,3 +40,6 @@ CREATE UNLOGGED TABLE rate_limits (
     full_at timestamptz NOT NULL,
     PRIMARY KEY (space, caller)
 ) WITH (fillfactor = 50);
+
+-- Which data folder calls the space by its generation: every server numbers them by itself.
+ALTER TABLE spaces ADD COLUMN folder text COLLATE "C" NOT NULL DEFAULT '';

@@ -8,6 +8,8 @@ and the log is also read every few seconds.
 from __future__ import annotations
 
 import logging
+import os
+import socket
 import threading
 import time
 from typing import Any
@@ -47,7 +49,8 @@ class FleetMember:
     is_shared = True
 
     def __init__(self, url: str, connect: Connect):
-        self.server = SystemEntropy().hex(SERVER_CHARS)
+        # Machine and process are for people who look into the table of leases.
+        self.server = f"{socket.gethostname()}/{os.getpid()}/{SystemEntropy().hex(SERVER_CHARS)}"
         self._url = url
         self._leases = JobLeases(connect, self.server)
         self._watched = WatchedSpaces(connect, self.server)
