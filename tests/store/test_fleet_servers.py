@@ -201,7 +201,8 @@ def test_a_restore_is_seen_by_all_at_once_and_undone_from_any(fresh_pair: tuple[
     id = one.post("/snapshots").json()["id"]
     remember(other, new, project="quarry")
     for server in fresh_pair:  # what a server may keep in memory is there before the switch
-        assert server.found("amber cabinet") and server.found("deploys")
+        assert server.found("amber cabinet")
+        assert server.found("deploys")
         assert new in context(server)
     with reading(other) as socket:
         assert one.post("/snapshots/restore", id=id, yes=True).is_success
@@ -255,7 +256,7 @@ def waiting(url: str) -> bool:
 def times_told(reader: Reader, id: str) -> int:
     """How often a write of the memory was published."""
     told = [json.loads(one.data) for one in reader.messages]
-    return sum(one.get("record_id") == id for one in told)
+    return sum(one.get("key") == id for one in told)
 
 
 # Limits
