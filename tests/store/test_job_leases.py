@@ -9,7 +9,7 @@ from pathlib import Path
 import psycopg
 import pytest
 from patience import until
-from postgres_server import as_admin, give_back, new_schema
+from postgres_server import as_admin
 from sample_records import TENANT, add
 from world import World, running
 
@@ -24,25 +24,6 @@ from holdfast.store.postgres.store import PostgresStore
 from holdfast.store.tables import MEMORIES
 
 JOB = "sweep"
-
-
-@pytest.fixture
-def url() -> Iterator[str]:
-    made = new_schema()
-    yield made
-    give_back(made)
-
-
-@pytest.fixture
-def opened(url: str) -> Iterator[Callable[[], PostgresStore]]:
-    with ExitStack() as stack:
-
-        def open_store() -> PostgresStore:
-            store = PostgresStore(url, lambda event: None)
-            stack.callback(store.close)
-            return store
-
-        yield open_store
 
 
 @pytest.fixture

@@ -11,13 +11,12 @@ import logging
 import os
 import socket
 import threading
-import time
 from typing import Any
 
 import psycopg
 
 from holdfast.core.errors import Fault
-from holdfast.core.system import SystemEntropy
+from holdfast.core.system import SystemClock, SystemEntropy
 from holdfast.store.fleet.fleet_port import News
 from holdfast.store.postgres.pool import Connect, Connection, fault_of
 from holdfast.store.postgres.shared.event_log import WATCH_SECONDS
@@ -60,7 +59,8 @@ class FleetMember:
         self.watch = self._watched.add
         self.unwatch = self._watched.remove
         self._news: News | None = None
-        self._heard = self._renewed = self._watch_renewed = time.monotonic()
+        self._clock = SystemClock()
+        self._heard = self._renewed = self._watch_renewed = self._clock.steady()
         self._said = ""
         self._stop = threading.Event()
         self._thread = threading.Thread(target=self._loop, name="fleet", daemon=True)
@@ -110,12 +110,12 @@ class FleetMember:
         """All that may have happened before this connection could hear of it."""
         news.token_changed(None)
         news.switched(None)
-        if time.monotonic() - self._heard > AWAY_SECONDS:
+        if self._clock.steady() - self._heard > AWAY_SECONDS:
             self._watched.skip()
             for tenant in self._watched.tenants():
                 news.missed(tenant)
         self._watched.catch_up(news.happened)
-        self._heard = time.monotonic()
+        self._heard = self._clock.steady()
 
     def _take(self, notice: Notice | None, news: News) -> None:
         if notice is None:
@@ -130,7 +130,7 @@ class FleetMember:
 
     def _renew(self, news: News) -> None:
         """What is to be done every few seconds."""
-        now = time.monotonic()
+        now = self._clock.steady()
         if now - self._renewed >= RENEW_SECONDS:
             self._renewed = now
             self._leases.renew()
