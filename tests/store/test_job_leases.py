@@ -8,13 +8,16 @@ from pathlib import Path
 
 import psycopg
 import pytest
+from hashing_embedder import HashingEmbedder
 from patience import until
 from postgres_server import as_admin
 from sample_records import TENANT, add
 from world import World, running
 
 from holdfast.core.errors import Fault
-from holdfast.core.model import Event
+from holdfast.core.model import Caller, Event
+from holdfast.core.system import SystemClock
+from holdfast.intake.embed_queue import EmbedQueue
 from holdfast.serve.background.learning_thread import LearningThread
 from holdfast.serve.background.maintenance import Maintenance
 from holdfast.serve.background.schedule import SnapshotSchedule
@@ -170,6 +173,28 @@ def test_learning_waits_for_the_server_that_learns(worlds: tuple[World, World]) 
     one.engine.fleet.release("learning", "default")
     thread.learn()
     assert other.engine.store.last_seq() > before
+
+
+def test_vectors_of_a_tenant_are_made_by_one_server(url: str, quick_folder: Path) -> None:
+    with ExitStack() as stack:
+        worlds = [World(quick_folder / name, at, HashingEmbedder(), store=url) for at, name in ((0, "a"), (9_999, "b"))]
+        for world in worlds:
+            stack.callback(world.close)
+        one, other = (world.engine for world in worlds)
+        worlds[0].call("remember", content="deploys happen on Tuesday")
+        worlds[0].call("remember", Caller(tenant="guest"), content="lunch is at noon")
+        queue = EmbedQueue(other.store, other.embedder, SystemClock(), fleet=other.fleet)
+
+        def pending() -> list[int]:
+            while queue.step():
+                pass
+            return [other.store.read().pending(tenant) for tenant in ("default", "guest")]
+
+        assert one.fleet.claim("vectors", "default")
+        assert pending() == [1, 0]
+        one.fleet.release("vectors", "default")
+        assert pending() == [0, 0]
+        assert one.fleet.claim("vectors", "default")  # what is done is let go
 
 
 def test_a_snapshot_is_made_by_one_server_in_each_period(worlds: tuple[World, World]) -> None:

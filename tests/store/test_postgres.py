@@ -16,6 +16,7 @@ from world import World, running
 
 from holdfast.cli.main import main
 from holdfast.core.errors import Fault, InvalidSettings, Restoring, StoreUnreachable
+from holdfast.core.system import SystemClock
 from holdfast.store.port import Condition, Store, Tx
 from holdfast.store.postgres.store import PostgresStore
 from holdfast.store.tables import MEMORIES, NOTES
@@ -89,6 +90,23 @@ def test_a_reader_that_catches_up_by_number_misses_nothing_of_four_processes(
         one.join()
     assert [one.exitcode for one in writers] == [0, 0, 0, 0]
     assert len(seen) == len(set(seen)) == 4 * each
+
+
+def test_an_event_that_is_committed_after_a_later_one_is_still_sent(url: str) -> None:
+    with ExitStack() as stack:
+        one, other = (PostgresStore(url, lambda event: None, SystemClock()) for _ in range(2))
+        stack.callback(one.close)
+        stack.callback(other.close)
+
+        def early(tx: Tx) -> None:
+            tx.add(MEMORIES, sample(MEMORIES, "early", tx.next_seq("guest"), tenant="guest"))
+            add(other, MEMORIES, "late")
+            sent = other.read().dispatches(10)
+            other.write(lambda inner: inner.dispatched(sent))
+            assert ["late" in event.body for event in sent] == [True]
+
+        one.write(early)
+        assert ["early" in event.body for event in other.read().dispatches(10)] == [True]
 
 
 def test_two_servers_see_what_the_other_wrote_at_once(opened: Callable[[], PostgresStore]) -> None:

@@ -133,10 +133,12 @@ class App:
 
     async def _look_up(self, scope: Scope, credential: bytes) -> None:
         """A database that does not answer must not hold up the event loop, nor the question whether this is alive."""
-        if self.engine.fleet.is_shared and scope["path"] != _ALIVE and not self.auth.is_at_hand(credential):
-            loop = asyncio.get_running_loop()
-            with suppress(Unauthorized):  # the operation decides what that means
-                await loop.run_in_executor(self.pool, self.auth.caller, [(b"authorization", credential)])
+        if scope["path"] == _ALIVE:
+            return
+        with suppress(Unauthorized):  # the operation decides what that means
+            given = self.auth.credential([(b"authorization", credential)])
+            if not self.auth.is_at_hand(given):
+                await asyncio.get_running_loop().run_in_executor(self.pool, self.auth.of, given)
 
     async def _share(self, credential: bytes, rate: float, burst: float) -> float | None:
         fleet = self.engine.fleet

@@ -289,7 +289,8 @@ class Reader(Protocol):
         ...
 
     def dispatches(self, limit: int, after: int = 0) -> list[Dispatch]:
-        """The first events of any tenant that wait for the broker, in their order, from a place on."""
+        """The first events of any tenant that wait for the broker, from a place on; those of a tenant in the order of
+        its writes."""
         ...
 
     def undispatched(self, tenant: str | None = None) -> int:
@@ -402,8 +403,8 @@ class Tx(Reader, Protocol):
         """Let an event wait for the broker; nothing happens where there is none. Writes of memory do it themselves."""
         ...
 
-    def dispatched(self, upto: int) -> None:
-        """End the waiting of all events up to a place: the broker has them."""
+    def dispatched(self, sent: Sequence[Dispatch]) -> None:
+        """End the waiting of the first events, as `dispatches` gave them: the broker has them."""
         ...
 
     def take_over(self, waiting: Sequence[Dispatch]) -> None:

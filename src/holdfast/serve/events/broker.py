@@ -116,7 +116,7 @@ class Broker:
             return 0
         prefix = self._engine.settings.nats_prefix
         sent = await link.send([message_of(prefix, one) for one in waiting])
-        store.write(lambda tx: tx.dispatched(waiting[sent - 1].place))
+        store.write(lambda tx: tx.dispatched(waiting[:sent]))
         self._engine.metrics.count("holdfast_events_sent_total", sent)
         return sent
 

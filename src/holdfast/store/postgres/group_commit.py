@@ -31,7 +31,6 @@ T = TypeVar("T")
 
 # A batch holds its locks while it runs: enough to share a commit, not so many that the first waits long.
 BATCH = 64
-_EVENTS = 0x45564E54  # "EVNT": the advisory lock of the order of events
 
 
 class _Job:
@@ -108,9 +107,6 @@ class GroupCommit:
         running = _Running(Batch(db), self._index, self._telling)
         db.execute("BEGIN")
         try:
-            if self._telling is not None:
-                # Events are dropped from the front once they were sent: their places must be in the order of commits.
-                db.execute("SELECT pg_advisory_xact_lock(%s)", (_EVENTS,))
             self._running.now = running
             for job in jobs:
                 running.run(job)

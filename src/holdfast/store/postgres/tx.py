@@ -90,8 +90,10 @@ class PostgresTx(VectorWrites, PostgresReader):
         space = self.locked(tenant)
         self.run(sql, (space, tenant, agent, kind, body), space)
 
-    def dispatched(self, upto: int) -> None:
-        self.run("DELETE FROM events WHERE place <= %s", (upto,), EVERY_SPACE)
+    def dispatched(self, sent: Sequence[Dispatch]) -> None:
+        # These and no others: an event of another space may have a smaller place and be committed later.
+        places = [one.place for one in sent]
+        self.run("DELETE FROM events WHERE place = ANY(%s::bigint[])", (places,), EVERY_SPACE)
 
     def take_over(self, waiting: Sequence[Dispatch]) -> None:
         for one in waiting:
