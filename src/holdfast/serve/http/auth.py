@@ -40,13 +40,13 @@ class TokenCache:
             return self._engine.store.read().tokens_by_id(id)
         now = self._engine.clock.steady()
         with self._lock:
-            at, found = self._kept.get(id, (now - KEPT_SECONDS, []))
-            before = self._forgotten
-        if now - at >= KEPT_SECONDS:
-            found = self._engine.store.read().tokens_by_id(id)
-            with self._lock:
-                if before == self._forgotten:  # else it may have been revoked since it was read
-                    self._keep(id, now, found)
+            kept, before = self._kept.get(id), self._forgotten
+        if kept is not None and now - kept[0] < KEPT_SECONDS:
+            return kept[1]
+        found = self._engine.store.read().tokens_by_id(id)
+        with self._lock:
+            if before == self._forgotten:  # else it may have been revoked since it was read
+                self._keep(id, now, found)
         return found
 
     def has(self, id: str) -> bool:
