@@ -152,7 +152,7 @@ class LiveSocket:
         if len(self._readers) >= READERS:
             await send({"type": "websocket.close", "code": TRY_LATER, "reason": "too many connections"})
             return
-        try:  # before the reader is told its place: all that comes after it is then seen here
+        try:  # before the reader gets its place: all that comes after it is then seen here
             await asyncio.to_thread(self._engine.fleet.watch, reader.caller.tenant)
         except Fault:
             await send({"type": "websocket.close", "code": TRY_LATER, "reason": "try again"})

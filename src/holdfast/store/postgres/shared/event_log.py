@@ -71,7 +71,7 @@ def note_events(batch: Batch, server: str, events: Iterable[Event]) -> None:
 
 
 def _space_of(batch: Batch, tenant: str) -> int | None:
-    """The tenant's space. None if it has none; nor while it is exchanged, as live readers are then told to reload."""
+    """The tenant's space. None if it has none; nor while it is exchanged: live readers reload then."""
     space = batch.known(tenant)
     if space is None:
         with suppress(Restoring), batch.savepoint("note"):
