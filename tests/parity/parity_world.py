@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import Any
 from unittest.mock import patch
 
+from engines import copy_store, store_of
 from patience import WAIT_SECONDS
 
 from holdfast.core.model import Caller, Json
@@ -58,6 +59,7 @@ def environment(home: Path) -> dict[str, str]:
     return {
         "HOLDFAST_EMBEDDER": "none",  # vectors come when they come: answers could not be compared
         "HOLDFAST_HOME": str(home),
+        "HOLDFAST_STORE": store_of(home),
         "HOLDFAST_DAEMON": "off",
         "HOLDFAST_PORT": "0",
         "HOLDFAST_LLM": "none",
@@ -85,6 +87,7 @@ class Prepared:
         """A folder of its own with the same memory, beside the first."""
         home = self.home.parent / name
         shutil.copytree(self.home, home)
+        copy_store(self.home, home)
         return home
 
     def filled(self, value: Any) -> Any:

@@ -14,6 +14,7 @@ from psycopg import errors, sql
 from holdfast.core.errors import Fault, Restoring
 from holdfast.store.postgres.pool import Connection
 
+EVENTS_LOCK = 0x45564E54  # "EVNT": the advisory lock of the order of events
 FIRST = "gen-000001"  # the generation of a memory that was never restored
 
 _LIVE = "SELECT live FROM tenants WHERE tenant = %s FOR SHARE NOWAIT"

@@ -22,7 +22,7 @@ from holdfast.core.model import Event
 from holdfast.core.ports import Clock
 from holdfast.store.fulltext.word_search import WordIndex
 from holdfast.store.port import Tx
-from holdfast.store.postgres.batch import Batch
+from holdfast.store.postgres.batch import EVENTS_LOCK, Batch
 from holdfast.store.postgres.pool import Connection, fault_of
 from holdfast.store.postgres.tx import PostgresTx
 
@@ -30,7 +30,6 @@ T = TypeVar("T")
 
 # A batch holds its locks while it runs: enough to share a commit, not so many that the first waits long.
 BATCH = 64
-_EVENTS = 0x45564E54  # "EVNT": the advisory lock of the order of events
 
 
 class _Job:
@@ -106,7 +105,7 @@ class GroupCommit:
         try:
             if self._telling is not None:
                 # Events are dropped from the front once they were sent: their places must be in the order of commits.
-                db.execute("SELECT pg_advisory_xact_lock(%s)", (_EVENTS,))
+                db.execute("SELECT pg_advisory_xact_lock(%s)", (EVENTS_LOCK,))
             self._running.now = running
             for job in jobs:
                 running.run(job)

@@ -23,7 +23,7 @@ def migrate(db: Connection) -> int:
     steps = _steps()
     with faults(), db.transaction():
         db.execute("SELECT pg_advisory_xact_lock(%s)", (_LOCK,))
-        have = _version(db)
+        have = schema_of(db)
         if have > len(steps):
             raise DataTooNew(f"store: schema {have} is not known to this Holdfast (it knows up to {len(steps)})")
         if have == 0:
@@ -50,7 +50,13 @@ def _begin(db: Connection) -> None:
     db.execute(f"CREATE TABLE {_MARK} (step bigint PRIMARY KEY)".encode())
 
 
-def _version(db: Connection) -> int:
+def known_schema() -> int:
+    """The newest schema that this Holdfast knows."""
+    return len(_steps())
+
+
+def schema_of(db: Connection) -> int:
+    """The schema of a database, which is only read; 0 if it is not Holdfast's."""
     found = db.execute("SELECT to_regclass(%s)", (_MARK,)).fetchone()
     if found is None or found[0] is None:
         return 0

@@ -15,8 +15,9 @@ import numpy as np
 
 from holdfast.core.errors import DataDamaged
 from holdfast.store.engine_port import CapturedFile
+from holdfast.store.port import Table
 from holdfast.store.portable import FileReader, FileVector, FileWriter, check_store, describe
-from holdfast.store.postgres.batch import new_space
+from holdfast.store.postgres.batch import EVENTS_LOCK, new_space
 from holdfast.store.postgres.pool import Connection
 from holdfast.store.postgres.vectors import numbers_of, vector_rows
 from holdfast.store.rows import shape_of
@@ -33,11 +34,13 @@ DERIVED: dict[str, tuple[str, ...]] = {
     "outbox": ("seq", "source", "ticket"),
     "recalls": ("seq", "count", "at"),
 }
+EVENT = ("tenant", "agent", "kind", "body")  # the place is given anew
 _VECTORS = ("space", "seq", "part", "model", "dims", "hash", "numbers", "luck", "checksum")
 
 
-def capture(db: Connection, into: Path, tenant: str, *, check: bool) -> CapturedFile:
-    """Write the tenant's memory into a new file. The connection has to see one moment."""
+def capture(db: Connection, into: Path, tenant: str, *, check: bool, whole: bool = False) -> CapturedFile:
+    """Write the tenant's memory into a new file. The connection has to see one moment. `whole`: with what belongs to
+    the place, for a move to another one."""
     found = db.execute(
         "SELECT s.space, s.last_seq FROM tenants AS t JOIN spaces AS s ON s.space = t.live WHERE t.tenant = %s",
         (tenant,),
@@ -46,7 +49,9 @@ def capture(db: Connection, into: Path, tenant: str, *, check: bool) -> Captured
     writer = FileWriter(into, tenant)
     try:
         if found is not None:
-            _write(db, writer, int(found[0]), tenant)
+            _write(db, writer, int(found[0]), tenant, TABLES if whole else RECORDS)
+            if whole:
+                writer.insert("events", EVENT, stream(db, "events", EVENT, int(found[0]), "place"))
         writer.finish(int(found[1]) if found is not None else 0)
     finally:
         writer.close()
@@ -55,44 +60,45 @@ def capture(db: Connection, into: Path, tenant: str, *, check: bool) -> Captured
     return describe(into)
 
 
-def _write(db: Connection, writer: FileWriter, space: int, tenant: str) -> None:
-    for table in RECORDS:
+def _write(db: Connection, writer: FileWriter, space: int, tenant: str, tables: Sequence[Table[Any]] = RECORDS) -> None:
+    for table in tables:
         columns = (*shape_of(table).columns, "checksum")
-        writer.insert(table.name, columns, _stream(db, table.name, columns, space, "seq"))
+        writer.insert(table.name, columns, stream(db, table.name, columns, space, "seq"))
     for name, columns in DERIVED.items():
-        rows = ((tenant, *row) for row in _stream(db, name, columns, space, columns[0]))
+        rows = ((tenant, *row) for row in stream(db, name, columns, space, columns[0]))
         writer.insert(name, ("tenant", *columns), rows)
     followed = ("source", "model", "upto")
-    writer.insert("followed", followed, _stream(db, "followed", followed, space, "source"))
-    vectors = _vectors(db, space)
+    writer.insert("followed", followed, stream(db, "followed", followed, space, "source"))
+    vectors = stream_vectors(db, space)
     while some := list(islice(vectors, AT_ONCE)):
         for _, alike in groupby(some, key=lambda one: (one.model, one.numbers.shape[1])):
             writer.insert_vectors(list(alike))
 
 
-def _stream(db: Connection, table: str, columns: Sequence[str], space: int, order: str) -> Iterator[tuple[Any, ...]]:
+def stream(db: Connection, table: str, columns: Sequence[str], space: int, order: str) -> Iterator[tuple[Any, ...]]:
     sql = f"SELECT {', '.join(columns)} FROM {table} WHERE space = %s ORDER BY {order}"
     with db.cursor("holdfast_capture", binary=True) as cursor:
         cursor.itersize = AT_ONCE
         yield from cursor.execute(sql.encode(), (space,))
 
 
-def _vectors(db: Connection, space: int) -> Iterator[FileVector]:
+def stream_vectors(db: Connection, space: int) -> Iterator[FileVector]:
     columns = ("seq", "model", "hash", "numbers")
-    rows = _stream(db, "vectors", columns, space, "seq, part")
+    rows = stream(db, "vectors", columns, space, "seq, part")
     for (seq, model, hash), parts in groupby(rows, key=lambda row: row[:3]):
         yield FileVector(seq, model, hash, np.array([numbers_of(part[3]) for part in parts], np.float16))
 
 
-def load(db: Connection, path: Path, tenant: str, generation: str) -> int:
-    """Fill a new space from a file that was prepared; its number. No reader sees it before it is live.
+def load(db: Connection, path: Path, tenant: str, generation: str, *, whole: bool = False) -> int:
+    """Fill a new space from a file that was prepared; its number. No reader sees it before it is live. `whole`: with
+    what belongs to the place, of a file that was captured so.
 
     Raises:
         DataDamaged: what was stored is not what the file holds.
     """
     with FileReader(path) as reader:
         space = new_space(db, tenant, generation, reader.last_seq())
-        for table in RECORDS:
+        for table in TABLES if whole else RECORDS:
             columns = (*shape_of(table).columns, "checksum")
             expected = _Sum()
             _copy(db, table.name, columns, space, expected.counting(reader.rows(table.name, columns)))
@@ -106,6 +112,9 @@ def load(db: Connection, path: Path, tenant: str, generation: str) -> int:
             row[1:] for one in reader.vectors() for row in vector_rows(space, one.seq, one.model, one.hash, one.numbers)
         )
         _copy(db, "vectors", _VECTORS[1:], space, vectors)
+        if whole:  # last: until the commit no other event is stored, as their order is that of the commits
+            db.execute("SELECT pg_advisory_xact_lock(%s)", (EVENTS_LOCK,))
+            _copy(db, "events", EVENT, space, reader.rows("events", EVENT, "place"))
     return space
 
 

