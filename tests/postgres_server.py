@@ -16,6 +16,7 @@ import psycopg
 from holdfast.store.postgres.store import PostgresStore
 
 _NUMBERS = itertools.count(1)
+_ADMIN, _ROLE = "//postgres:@", "//holdfast_test:@"
 
 
 def _pgserver() -> Any:
@@ -46,26 +47,36 @@ def server_url() -> str:
         db.execute("ALTER SYSTEM SET max_connections = 200")
         db.execute("SELECT pg_reload_conf()")
         db.execute("CREATE EXTENSION IF NOT EXISTS vector")
+        db.execute("CREATE ROLE holdfast_test LOGIN")  # no superuser, so that row security holds for it
+    assert _ADMIN in url
     return url
 
 
 _free: list[str] = []  # addresses of schemas that no test uses: emptied, they need not be made again
 
 
+def as_admin(url: str) -> str:
+    """The same schema for the superuser, who sees every row."""
+    return url.replace(_ROLE, _ADMIN, 1)
+
+
 def new_schema() -> str:
-    """The address of a schema without rows."""
-    if _free:
-        return _free.pop()
+    """The address of a schema without rows, for the role that owns it."""
+    return _free.pop() if _free else empty_schema()
+
+
+def empty_schema() -> str:
+    """The address of a schema without tables, for the role that owns it."""
     name = f"test_{os.getpid()}_{next(_NUMBERS)}"
     url = server_url()
     with psycopg.connect(url, autocommit=True) as db:
-        db.execute(f"CREATE SCHEMA {name}".encode())
-    return f"{url}&options={quote(f'-c search_path={name},public')}"
+        db.execute(f"CREATE SCHEMA {name} AUTHORIZATION holdfast_test".encode())
+    return f"{url.replace(_ADMIN, _ROLE, 1)}&options={quote(f'-c search_path={name},public')}"
 
 
 def give_back(url: str) -> None:
     """Empty a schema for the next test."""
-    with psycopg.connect(url) as db:
+    with psycopg.connect(as_admin(url)) as db:
         for name in _tables(db):
             db.execute(f"DELETE FROM {name}".encode())
     _free.append(url)
@@ -73,8 +84,9 @@ def give_back(url: str) -> None:
 
 def copy_rows(source: str, target: str) -> None:
     """Fill a schema with the rows of another one."""
-    PostgresStore(target, lambda event: None).close()  # makes the tables
-    with psycopg.connect(target) as db, psycopg.connect(source) as other:
+    for url in (source, target):
+        PostgresStore(url, lambda event: None).close()  # makes the tables
+    with psycopg.connect(as_admin(target)) as db, psycopg.connect(as_admin(source)) as other:
         ((origin,),) = other.execute("SELECT current_schema()").fetchall()
         for name in _tables(db):
             db.execute(f"INSERT INTO {name} OVERRIDING SYSTEM VALUE SELECT * FROM {origin}.{name}".encode())

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from holdfast.cli.main import main
+from holdfast.cli.help_page import GROUPS
+from holdfast.cli.main import all_commands, main
 
 pytestmark = pytest.mark.quick
 
@@ -35,8 +36,20 @@ def test_an_option_before_the_command_is_told_where_it_belongs(option: str, caps
     assert f"holdfast COMMAND {option}" in capsys.readouterr().err
 
 
-def test_the_help_lists_hook_and_status(capsys: pytest.CaptureFixture[str]) -> None:
-    with pytest.raises(SystemExit):
-        main(["--help"])
-    listed = [line.split()[0] for line in capsys.readouterr().out.splitlines() if line.startswith("    ")]
-    assert {"hook", "status", "remember"} <= set(listed)
+def test_every_command_stands_once_on_the_page_of_help(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["--help"]) == 0
+    lines = capsys.readouterr().out.splitlines()
+    listed = [line.split()[0] for line in lines if line.startswith("  ") and line[2] != " "]
+    first_words = {words.split()[0] for words, _ in all_commands()}
+    assert sorted(listed) == sorted(first_words)
+    assert max(map(len, lines)) <= 100
+
+
+def test_a_group_of_commands_says_what_it_is_about(capsys: pytest.CaptureFixture[str]) -> None:
+    groups = {words.split()[0] for words, _ in all_commands() if " " in words}
+    assert set(GROUPS) == groups
+    for name in sorted(groups):
+        with pytest.raises(SystemExit):
+            main([name, "--help"])
+        said = capsys.readouterr().out
+        assert " ".join(GROUPS[name].split()) in " ".join(said.split())

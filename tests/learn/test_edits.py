@@ -6,8 +6,9 @@ import pytest
 from session_of_steps import step
 
 from holdfast.core.model import Json
-from holdfast.learn.statements.edits import Edit
+from holdfast.learn.statements.edits import Claim, Edit, edit_signs
 from holdfast.learn.statements.session_turns import edits_of
+from holdfast.learn.statements.stems import stems
 
 PATCH = "*** Begin Patch\n*** Update File: conf/train.yaml\n@@\n-months: 12\n+months: 18\n*** End Patch"
 
@@ -25,3 +26,18 @@ def test_an_edit_says_what_was_taken_and_what_was_put(tool: str, given: Json) ->
     assert edits_of(step(1, "post_tool_use", {"tool_name": tool, "tool_input": given, "tool_output": "ok"})) == [
         Edit("conf/train.yaml", "months: 12", "months: 18")
     ]
+
+
+def test_an_edit_of_a_date_is_seen_in_a_sentence_that_names_the_day() -> None:
+    moved = Edit("notes/call.md", "Due 12 May, 9 pages", "Due 19 May, 10 pages")
+    new = Claim("Noted in `notes/call.md`: 19 May, ten pages of main text.", "", (moved,))
+
+    signs = edit_signs(Claim("Due on 12 May, 23:59 anywhere on earth."), new)
+    assert (signs.old_named, signs.new_named) == (True, True)
+    assert not signs.of_another_thing, "the name of the edited file says nothing about another thing"
+    assert not edit_signs(Claim("The workshop is on 14 May."), new).old_named
+
+
+@pytest.mark.parametrize(("one", "other"), [("source", "sources"), ("cache", "cached"), ("retry", "retries")])
+def test_forms_of_a_word_have_one_stem(one: str, other: str) -> None:
+    assert stems(one) == stems(other) != frozenset()

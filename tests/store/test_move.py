@@ -18,7 +18,7 @@ from typing import Any
 import psycopg
 import pytest
 from hashing_embedder import HashingEmbedder
-from postgres_server import copy_rows, give_back, new_schema, server_url
+from postgres_server import as_admin, copy_rows, give_back, new_schema, server_url
 from world import World, running
 
 from holdfast.cli.commands import move as command
@@ -159,7 +159,7 @@ def tree(folder: Path) -> dict[str, tuple[bytes, int]]:
 
 
 def rows_of(url: str) -> dict[str, int]:
-    with psycopg.connect(url) as db:
+    with psycopg.connect(as_admin(url)) as db:
         names = db.execute("SELECT tablename FROM pg_tables WHERE schemaname = current_schema()").fetchall()
         return {name: db.execute(f"SELECT count(*) FROM {name}".encode()).fetchall()[0][0] for (name,) in names}
 
@@ -242,7 +242,7 @@ def test_what_a_killed_server_left_in_its_log_is_moved(quick_folder: Path, url: 
         assert move(str(home), url) == 0
     finally:
         db.close()
-    with psycopg.connect(url) as other:
+    with psycopg.connect(as_admin(url)) as other:
         assert other.execute("SELECT body FROM events").fetchall() == [("{}",)]
 
 
@@ -336,7 +336,7 @@ def test_a_source_that_is_written_to_meanwhile_is_noticed(
 
 def test_a_damaged_source_is_refused(copied: Copied, other_url: str, answer: Callable[..., Any]) -> None:
     url, _, _ = copied("back")
-    with psycopg.connect(url) as db:
+    with psycopg.connect(as_admin(url)) as db:
         db.execute("UPDATE memories SET content = 'forged' WHERE tenant = 'bob'")
     assert answer(url, other_url)["code"] == DataDamaged.code
 

@@ -10,7 +10,7 @@ from typing import Any
 
 import psycopg
 import pytest
-from postgres_server import give_back, new_schema, server_url
+from postgres_server import as_admin, empty_schema, give_back, new_schema
 from sample_records import TENANT, add, sample
 from world import World, running
 
@@ -141,7 +141,7 @@ def test_a_row_changed_by_hand_is_found(url: str, opened: Callable[[], Store]) -
     store = opened()
     add(store, MEMORIES, "m1", content="amber")
     assert store.verify() == []
-    with psycopg.connect(url) as db:
+    with psycopg.connect(as_admin(url)) as db:
         db.execute("UPDATE memories SET content = 'forged'")
     assert ("row_changed", "memories", "m1") in {(one.kind, one.table, one.id) for one in store.verify()}
 
@@ -149,7 +149,7 @@ def test_a_row_changed_by_hand_is_found(url: str, opened: Callable[[], Store]) -
 def test_a_row_removed_by_hand_is_found(url: str, opened: Callable[[], Store]) -> None:
     store = opened()
     add(store, MEMORIES, "m1", content="amber")
-    with psycopg.connect(url) as db:
+    with psycopg.connect(as_admin(url)) as db:
         db.execute("DELETE FROM memories")
     assert "row_missing" in {one.kind for one in store.verify()}
 
@@ -157,7 +157,7 @@ def test_a_row_removed_by_hand_is_found(url: str, opened: Callable[[], Store]) -
 def test_a_lost_index_is_found_and_repaired(url: str, opened: Callable[[], Store]) -> None:
     store = opened()
     add(store, MEMORIES, "m1", content="amber cabinet")
-    with psycopg.connect(url) as db:
+    with psycopg.connect(as_admin(url)) as db:
         db.execute("DELETE FROM word_rows")
     assert {one.kind for one in store.verify()} == {"index_out_of_step"}
     assert store.repair_index() == 1
@@ -249,13 +249,9 @@ def test_a_database_that_does_not_answer_is_told(quick_folder: Path) -> None:
 
 
 def test_a_database_of_something_else_is_refused_and_left_alone() -> None:
-    other = new_schema()
+    other = empty_schema()
     with psycopg.connect(other) as db:
-        if db.execute("SELECT to_regclass('holdfast_schema')").fetchone() != (None,):
-            other = f"{server_url()}&options=-c%20search_path%3Dforeign_tables,public"
-            db.execute("CREATE SCHEMA IF NOT EXISTS foreign_tables")
-    with psycopg.connect(other) as db:
-        db.execute("CREATE TABLE IF NOT EXISTS customers (id bigint)")
+        db.execute("CREATE TABLE customers (id bigint)")
     with pytest.raises(InvalidSettings, match="not Holdfast's"):
         PostgresStore(other, lambda event: None)
     with psycopg.connect(other) as db:

@@ -35,6 +35,8 @@ def main(argv: Sequence[str] | None = None) -> int:
             return _hook(words[1:])
         if words[:1] == ["--version"]:
             return _version()
+        if words[:1] in (["--help"], ["-h"]):
+            return _help()
         _check_known(words)
         parser = _parser(words)
         given = parser.parse_args(words)
@@ -63,6 +65,21 @@ def _version() -> int:
     return 0
 
 
+def _help() -> int:
+    from holdfast.cli.help_page import help_page
+
+    sys.stdout.write(help_page(all_commands()))
+    return 0
+
+
+def all_commands() -> list[tuple[str, str]]:
+    """Words and summary of every command."""
+    from holdfast.cli import command_table
+    from holdfast.cli.commands import parsers
+
+    return [*command_table.listing(), *((one.words, one.summary) for one in parsers.COMMANDS)]
+
+
 def _hook(words: Sequence[str]) -> int:
     """Runs inside an agent: whatever is wrong here, the agent's work goes on."""
     from holdfast.cli.hook.hook_command import hook_main
@@ -71,7 +88,7 @@ def _hook(words: Sequence[str]) -> int:
 
 
 def _parser(words: Sequence[str] = ()) -> argparse.ArgumentParser:
-    """The parser for these words: of one command if they name one, else of all, whose help lists them.
+    """The parser for these words: of one command if they name one, else of all.
 
     A parser for each of a hundred commands would take longer to make than most commands run.
     """
@@ -79,12 +96,11 @@ def _parser(words: Sequence[str] = ()) -> argparse.ArgumentParser:
     from holdfast.cli.commands import parsers
 
     parser = _Parser(prog="holdfast", description="Memory for AI agents that is never lost.")
-    parser.add_argument("--version", action="store_true", help="show the version and exit")
     groups = _Groups(parser)
     known = {command.words: command for command in parsers.COMMANDS}
     named = next((two for two in (" ".join(words[:2]), *words[:1]) if two in known or command_table.command(two)), None)
     if named is None:
-        for name, summary in (*command_table.listing(), *((one.words, one.summary) for one in parsers.COMMANDS)):
+        for name, summary in all_commands():
             _add(groups, name, summary, known)
     else:
         row = command_table.command(named)
@@ -98,8 +114,6 @@ def _check_known(words: Sequence[str]) -> None:
     Raises:
         InvalidRequest: there is no such command, or an option stands in its place.
     """
-    from holdfast.cli import command_table
-    from holdfast.cli.commands import parsers
     from holdfast.cli.options import COMMON_OPTIONS
 
     if words and words[0] in COMMON_OPTIONS:
@@ -108,7 +122,7 @@ def _check_known(words: Sequence[str]) -> None:
         )
     if not words or words[0].startswith("-"):
         return
-    names = [*(name for name, _ in command_table.listing()), *(one.words for one in parsers.COMMANDS)]
+    names = [name for name, _ in all_commands()]
     seconds = [name.split()[1] for name in names if name.startswith(f"{words[0]} ")]
     named = [word for word in words[:2] if not word.startswith("-")]
     if words[0] in names or (seconds and (len(named) < 2 or named[1] in seconds)):
@@ -157,7 +171,9 @@ class _Groups:
         if not second:
             return self._top.add_parser(first, help=help_text, description=help_text)
         if first not in self._second:
-            group = self._top.add_parser(first, help=f"{first} commands")
+            from holdfast.cli.help_page import GROUPS
+
+            group = self._top.add_parser(first, help=GROUPS[first], description=GROUPS[first])
             self._second[first] = group.add_subparsers(metavar="COMMAND", required=True, parser_class=_Parser)
         parser: argparse.ArgumentParser = self._second[first].add_parser(second, help=help_text, description=help_text)
         return parser

@@ -39,7 +39,7 @@ class Claim:
 
 
 _PATH_WORDS = frozenset(
-    "src lib app test tests config conf deploy main values index settings json yaml yml toml".split()
+    "src lib app test tests config conf deploy main values index settings json yaml yml toml notes docs md txt".split()
 )
 
 
@@ -89,7 +89,7 @@ def _one_edit(old: Claim, new: Claim, edit: Edit) -> EditSigns:
         same_file,
         any(edit.file == other.file and _goes_on(edit, other) for other in old.edits),
         any(_is_distinct(piece) for piece in taken) and _names_any(old.text, frozenset(filter(_is_distinct, taken))),
-        bool(names & stems(new.text)) and not names & said,
+        bool(names & stems(new.text.replace(edit.file, ""))) and not names & said,
         bool(keys) and all(one - other and other - one for one, other in keys),
         bool((key & told) - said),
         bool(key & said),
@@ -169,10 +169,11 @@ def _names_any(text: str, pieces: frozenset[str]) -> bool:
 
 @lru_cache(maxsize=8_192)
 def _stated_numbers(text: str) -> frozenset[str]:
-    found = [value.core for value in values(text) if value.is_number or value.kind in ("clock", "address")]
-    return frozenset({_digits(core) for core in found} | {core.partition(".")[0] for core in found if "." in core}) - {
-        ""
-    }
+    stated = values(text)
+    found = [value.core for value in stated if value.is_number or value.kind in ("clock", "address")]
+    days = [part for value in stated if value.kind == "date" for part in re.findall(r"\d+", value.core)]
+    whole = [core.partition(".")[0] for core in found if "." in core]
+    return frozenset({*map(_digits, (*found, *days)), *whole}) - {""}
 
 
 def _digits(text: str) -> str:

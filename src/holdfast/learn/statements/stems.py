@@ -25,7 +25,10 @@ def stems(text: str) -> frozenset[str]:
         if word in COMMON or len(word) < 3:
             continue
         ending = next((one for one in _ENDINGS if word.endswith(one) and len(word) - len(one) >= 3), "")
-        found.add(word[: len(word) - len(ending)][:6])
+        stem = word[: len(word) - len(ending)]
+        if len(stem) > 3 and stem[-1] in "ey":  # source and sources, retry and retries
+            stem = stem[:-1]
+        found.add(stem[:6])
     return frozenset(found)
 
 

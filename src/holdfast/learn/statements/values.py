@@ -8,7 +8,12 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass
 
-_MONTHS = "January|February|March|April|May|June|July|August|September|October|November|December"
+_MONTHS = (
+    "January|February|March|April|May|June|July|August|September|October|November|December|"
+    "Januar|Februar|März|Mai|Juni|Juli|Oktober|Dezember|Jan|Feb|Mar|Apr|Jun|Jul|Aug|Sept?|Oct|Nov|Dec"
+)
+_FREQUENCIES = "(?i:hourly|daily|nightly|weekly|fortnightly|monthly|quarterly|yearly)"
+_WEEKDAYS = "(?i:(?:mon|tues|wednes|thurs|fri|satur|sun)days?)"
 # From two on: "one" is mostly no number.
 _IN_WORDS = {
     word: str(number)
@@ -27,7 +32,7 @@ _VALUE = re.compile(
     | \b\d{{4}}-\d\d-\d\d\b
     | \b(?i:{"|".join(_IN_WORDS)})(?:\s[a-z]+\b)?
     | \b(?:{_MONTHS})\ \d{{1,2}}\b | \b\d{{1,2}}\.?\ (?:{_MONTHS})\b
-    | \b(?:Mon|Tues|Wednes|Thurs|Fri|Satur|Sun)days?\b
+    | \b{_WEEKDAYS}\b
     | [\w./-]*\w/\w[\w./-]*
     | \b[A-Za-z_][\w-]*\.[a-z]{{1,5}}\b
     | \bv?\d[\d.,_]*(?:e-?\d+)?\s?(?:%|[A-Za-zµ°€$/]+)?
@@ -35,13 +40,23 @@ _VALUE = re.compile(
     | \b[A-Z][A-Z0-9]+\b
     | \b[a-z]+[A-Z]\w+\b
     | (?<![.!?]\ )(?<!^)\b[A-Z][a-z]+\b
-    | \b(?:on|off)\b(?=[\s.,]|$)""",
+    | (?<!\w)[\#@][a-z][\w-]{{2,}}
+    | \b{_FREQUENCIES}\b
+    | (?<!now\ )(?<!so\ )(?<!ing\ )(?<!ly\ )\b(?:on|off)\b(?=[.,;]|$)""",
     re.VERBOSE,
 )
 _NUMBER = re.compile(r"v?(\d[\d.,_]*(?:e-?\d+)?)\s?(.*)")
-_ADDRESS = re.compile(r"\d+(?:\.\d+){3}")
-_DAY = re.compile(r"\d{4}-\d\d-\d\d")
-_CLOCK = re.compile(r"\d+:\d\d")
+# What is known by its form alone, before numbers and names are looked for.
+_BY_FORM = tuple(
+    (kind, re.compile(form))
+    for kind, form in {
+        "address": r"\d+(?:\.\d+){3}|[#@].+",
+        "clock": r"\d+:\d\d",
+        "date": r"\d{4}-\d\d-\d\d",
+        "frequency": _FREQUENCIES,
+        "switch": "on|off",
+    }.items()
+)
 _UNITS = {
     unit: kind
     for kind, units in {
@@ -91,26 +106,20 @@ def _read(raw: str) -> Value | None:
     text = raw.strip(".,;:` ")
     if not text:
         return None
-    if _ADDRESS.fullmatch(text):
-        return Value("address", text)
-    if _CLOCK.fullmatch(text):
-        return Value("clock", text)
-    if _DAY.fullmatch(text):
-        return Value("date", text)
+    low = text.lower()
+    if by_form := next((kind for kind, form in _BY_FORM if form.fullmatch(text)), ""):
+        return Value(by_form, low)
     first, _, rest = text.partition(" ")
     number = _NUMBER.fullmatch(f"{_IN_WORDS.get(first.lower(), first)} {rest}".strip())
     if number and not re.search(rf"\d\.? (?:{_MONTHS})", text):
         unit = number.group(2).lower()
         return Value(f"number {_UNITS.get(unit, '')}".strip(), re.sub(r"[,_]", "", number.group(1).strip(".,_")))
-    low = text.lower()
-    if re.search(r"days?$", low) and text[0].isupper():
+    if re.fullmatch(_WEEKDAYS, text):
         return Value("weekday", low.removesuffix("s"))
     if re.search(rf"(?:{_MONTHS}) \d|\d\.? (?:{_MONTHS})", text):
         return Value("date", low)
     if "/" in text or re.search(r"\w\.[a-z]{1,5}$", low):
         return Value("path", low)
-    if low in ("on", "off"):
-        return Value("switch", low)
     if raw.startswith("`") or "_" in text or re.search(r"[a-z][A-Z]", text):
         return Value("code", low)
     return Value("name", low)

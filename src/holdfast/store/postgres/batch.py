@@ -12,7 +12,7 @@ from contextlib import contextmanager
 from psycopg import errors, sql
 
 from holdfast.core.errors import Fault, Restoring
-from holdfast.store.postgres.pool import Connection
+from holdfast.store.postgres.pool import EVERY_SPACE, Connection, View
 
 EVENTS_LOCK = 0x45564E54  # "EVNT": the advisory lock of the order of events
 FIRST = "gen-000001"  # the generation of a memory that was never restored
@@ -29,12 +29,9 @@ class Batch:
 
     def __init__(self, db: Connection):
         self.db = db
+        self.view = View(db)
         self._spaces: dict[str, int] = {}
         self._last: dict[int, int] = {}
-
-    @contextmanager
-    def connect(self) -> Iterator[Connection]:
-        yield self.db
 
     def existing(self, tenant: str) -> int | None:
         """The tenant's space, locked until the transaction ends; None if it has none yet."""
@@ -54,7 +51,8 @@ class Batch:
         return self._last[space]
 
     def _lock(self, tenant: str, space: int) -> int:
-        row = self.db.execute("SELECT last_seq FROM spaces WHERE space = %s FOR UPDATE", (space,)).fetchone()
+        db = self.view.see(space)
+        row = db.execute("SELECT last_seq FROM spaces WHERE space = %s FOR UPDATE", (space,)).fetchone()
         if row is None:
             raise Fault("store: the space of a tenant is gone", hint="Restore a snapshot.")
         self._last[space] = int(row[0])
@@ -63,7 +61,7 @@ class Batch:
 
     def _make(self, tenant: str) -> int:
         """A space for a new tenant; two servers may create it at once, and one of them wins."""
-        space = new_space(self.db, tenant, FIRST, 0)
+        space = new_space(self.view, tenant, FIRST, 0)
         self.db.execute("INSERT INTO tenants VALUES (%s, %s) ON CONFLICT DO NOTHING", (tenant, space))
         live = self._live(tenant) or space
         if live != space:
@@ -91,6 +89,7 @@ class Batch:
             self.db.execute(sql.SQL("ROLLBACK TO {}").format(mark))
             self.db.execute(sql.SQL("RELEASE {}").format(mark))
             self._spaces = before
+            self.view.forget()
             raise
         self.db.execute(sql.SQL("RELEASE {}").format(mark))
 
@@ -101,7 +100,8 @@ class Batch:
             for key, (rows, checksums) in one.items():
                 have = total.get(key, (0, 0))
                 total[key] = (have[0] + rows, have[1] + checksums)
-        with self.db.cursor() as cursor:
+        # All at once, each row by its key: a round trip for each space would keep their locks for longer.
+        with self.view.see(EVERY_SPACE).cursor() as cursor:
             if self._spaces:
                 changed = [(self._last[space], space) for space in self._spaces.values()]
                 cursor.executemany("UPDATE spaces SET last_seq = %s WHERE space = %s", changed)
@@ -109,11 +109,17 @@ class Batch:
                 cursor.executemany(_TALLY, [(*key, *value) for key, value in sorted(total.items())])
 
 
-def new_space(db: Connection, tenant: str, generation: str, last_seq: int) -> int:
-    made = db.execute(
-        "INSERT INTO spaces (tenant, generation, last_seq) VALUES (%s, %s, %s) RETURNING space",
-        (tenant, generation, last_seq),
-    ).fetchone()
+def new_space(view: View, tenant: str, generation: str, last_seq: int) -> int:
+    """A space without rows, which the view sees from now on."""
+    made = (
+        view.see(EVERY_SPACE)
+        .execute(
+            "INSERT INTO spaces (tenant, generation, last_seq) VALUES (%s, %s, %s) RETURNING space",
+            (tenant, generation, last_seq),
+        )
+        .fetchone()
+    )
     if made is None:
         raise Fault("store: no space could be made")
+    view.see(int(made[0]))
     return int(made[0])

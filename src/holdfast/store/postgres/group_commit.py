@@ -15,7 +15,7 @@ from typing import Any, TypeVar
 
 import psycopg
 from psycopg import errors
-from psycopg_pool import ConnectionPool, PoolTimeout
+from psycopg_pool import PoolTimeout
 
 from holdfast.core.errors import Fault, Restoring, StoreUnreachable
 from holdfast.core.model import Event
@@ -23,7 +23,7 @@ from holdfast.core.ports import Clock
 from holdfast.store.fulltext.word_search import WordIndex
 from holdfast.store.port import Tx
 from holdfast.store.postgres.batch import EVENTS_LOCK, Batch
-from holdfast.store.postgres.pool import Connection, fault_of
+from holdfast.store.postgres.pool import Connection, Pool, fault_of
 from holdfast.store.postgres.tx import PostgresTx
 
 T = TypeVar("T")
@@ -48,7 +48,7 @@ class GroupCommit:
 
     def __init__(
         self,
-        pool: ConnectionPool[Connection],
+        pool: Pool,
         publish: Callable[[Event], None],
         index: WordIndex,
         telling: Clock | None = None,

@@ -8,7 +8,7 @@ from typing import Any
 from holdfast.store.fulltext.postings import pack
 from holdfast.store.port import Finding, Table
 from holdfast.store.postgres.conditions import columns_of
-from holdfast.store.postgres.pool import Connection
+from holdfast.store.postgres.pool import Connection, View
 from holdfast.store.postgres.vectors import le, numbers_of, part_checksum
 from holdfast.store.rows import RowCodec, shape_of
 from holdfast.store.tables import TABLES
@@ -18,11 +18,11 @@ BATCH = 500
 _MEND = "mend it with --repair-index"
 
 
-def verify(db: Connection) -> list[Finding]:
+def verify(view: View) -> list[Finding]:
     """Findings over one moment of all live spaces; an empty list is a sound store."""
     findings: list[Finding] = []
-    for (space,) in db.execute("SELECT live FROM tenants ORDER BY live").fetchall():
-        for finding in _space(db, space):
+    for (space,) in view.db.execute("SELECT live FROM tenants ORDER BY live").fetchall():
+        for finding in _space(view.see(space), space):
             findings.append(finding)
             if len(findings) >= MOST_FINDINGS:
                 return findings

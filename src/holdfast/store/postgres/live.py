@@ -22,7 +22,8 @@ from holdfast.store.data_folder import DATABASE, DataFolder
 from holdfast.store.engine_port import Build, CapturedFile
 from holdfast.store.port import Store
 from holdfast.store.postgres.batch import FIRST
-from holdfast.store.postgres.pool import Connection, connected, faults, moment
+from holdfast.store.postgres.pool import EVERY_SPACE, Connection, View, connected, faults, moment
+from holdfast.store.postgres.session import Row, Session
 from holdfast.store.postgres.space_copy import capture, carry_tokens, load, remove_space
 from holdfast.store.postgres.store import PostgresStore
 from holdfast.store.unavailable import ClosedStore
@@ -77,31 +78,31 @@ class PostgresMemory:
 
     def content_tag(self, tenant: str) -> str:
         sql = (
-            "SELECT a.source, a.rows, a.sum FROM tenants AS t JOIN tallies AS a ON a.space = t.live "
-            "WHERE t.tenant = %s AND a.source NOT IN ('audit', 'answers', 'tokens') AND a.rows > 0 ORDER BY a.source"
+            "SELECT source, rows, sum FROM tallies WHERE space = %s "
+            "AND source NOT IN ('audit', 'answers', 'tokens') AND rows > 0 ORDER BY source"
         )
-        with faults(), self.opened().pool.connection() as db:
-            return " ".join(f"{name} {rows} {total}" for name, rows, total in db.execute(sql, (tenant,)))
+        return " ".join(f"{name} {rows} {total}" for name, rows, total in self._of_space(sql, tenant))
 
     def size(self, tenant: str) -> int:
-        sql = (
-            "SELECT coalesce(sum(a.rows), 0)::bigint FROM tenants AS t JOIN tallies AS a ON a.space = t.live "
-            "WHERE t.tenant = %s"
-        )
-        with faults(), self.opened().pool.connection() as db:
-            row = db.execute(sql, (tenant,)).fetchone()
-        return RECORD_BYTES * int(row[0]) if row else 0
+        rows = self._of_space("SELECT sum(rows)::bigint FROM tallies WHERE space = %s", tenant)
+        return RECORD_BYTES * int(rows[0][0] or 0) if rows else 0
+
+    def _of_space(self, sql: str, tenant: str) -> list[Row]:
+        """The rows of a statement about a tenant's space; none if it has no space."""
+        session = Session(self.opened().pool.connection)
+        space = session.space_of(tenant)
+        return [] if space is None else session.rows(sql, (space,), space)
 
     def capture(self, into: Path, tenant: str, *, check: bool = True) -> CapturedFile:
-        with faults(), moment(self.opened().pool.connection) as db:
-            return capture(db, into, tenant, check=check)
+        with faults(), moment(self.opened().pool) as view:
+            return capture(view, into, tenant, check=check)
 
     def as_file(self, scratch: Path, tenant: str) -> Path:
         self.capture(scratch / "now.db", tenant)
         return scratch / "now.db"
 
     def unreadable(self, generation: str, tenant: str) -> str | None:
-        with faults(), self.opened().pool.connection() as db:
+        with faults(), self.opened().pool.connection(EVERY_SPACE) as db:
             return None if _previous(db, generation, tenant) is not None else "this server did not replace it last"
 
     def exchange(self, build: Build, tenant: str) -> str:
@@ -113,12 +114,12 @@ class PostgresMemory:
                 row = db.execute("SELECT live FROM tenants WHERE tenant = %s FOR UPDATE", (tenant,)).fetchone()
                 if row is None:
                     raise NotFound("restore: the tenant has no memory")
-                old = int(row[0])
-                # By the name that undo will know it by.
-                db.execute("UPDATE spaces SET generation = %s WHERE space = %s", (self._folder.current(), old))
+                old, view = int(row[0]), View(db)
+                name_it = "UPDATE spaces SET generation = %s WHERE space = %s"  # as undo will know it
+                view.see(old).execute(name_it, (self._folder.current(), old))
                 name = build(_FrozenSpace(self, tenant))
-                new = self._filled(db, name, tenant)
-                carry_tokens(db, old, new)
+                new = self._filled(view, name, tenant)
+                carry_tokens(view.see(EVERY_SPACE), old, new)
                 seq = "(SELECT last_seq FROM spaces WHERE space = %s)"
                 db.execute(
                     f"UPDATE spaces SET last_seq = greatest(last_seq, {seq}) WHERE space = %s".encode(), (old, new)
@@ -128,12 +129,12 @@ class PostgresMemory:
         self._fault = None
         return name
 
-    def _filled(self, db: Connection, name: str, tenant: str) -> int:
+    def _filled(self, view: View, name: str, tenant: str) -> int:
         """The space of a generation: made of its file, or the one that was live before."""
         database = self._folder.home / name / DATABASE
         if database.is_file():
-            return load(db, database, tenant, name)
-        space = _previous(db, name, tenant)
+            return load(view, database, tenant, name)
+        space = _previous(view.see(EVERY_SPACE), name, tenant)
         if space is None:
             raise NotFound(f"restore: there is no generation {name[:40]}")
         return space
@@ -147,9 +148,11 @@ class PostgresMemory:
             "SELECT s.space FROM spaces AS s JOIN tenants AS t ON t.tenant = s.tenant WHERE s.tenant = %s "
             "AND s.space NOT IN (t.live, coalesce(t.previous, t.live))"
         )
-        for (space,) in db.execute(sql, (tenant,)).fetchall():
+        with db.transaction():
+            left = View(db).see(EVERY_SPACE).execute(sql, (tenant,)).fetchall()
+        for (space,) in left:
             with db.transaction():
-                remove_space(db, space)
+                remove_space(View(db).see(space), space)
 
     def close(self) -> None:
         if self._store is not None:

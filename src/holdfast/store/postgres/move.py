@@ -12,14 +12,13 @@ from pathlib import Path
 from typing import Any
 
 from pgvector.psycopg import register_vector
-from psycopg_pool import ConnectionPool
 
 from holdfast.core.errors import DataTooNew, InvalidSettings, NotFound
 from holdfast.store.port import Finding
 from holdfast.store.portable import FileVector
 from holdfast.store.postgres.batch import FIRST
-from holdfast.store.postgres.pool import Connection, connected, faults, moment, open_pool
-from holdfast.store.postgres.schema import known_schema, schema_of
+from holdfast.store.postgres.pool import EVERY_SPACE, Connection, Pool, View, connected, faults, moment
+from holdfast.store.postgres.schema import AHEAD, known_steps, schema_of
 from holdfast.store.postgres.space_copy import capture, load, remove_space, stream, stream_vectors
 from holdfast.store.postgres.store import PostgresStore
 
@@ -36,11 +35,11 @@ _TAG = (
 class _Reading:
     """The tenants of a database and their rows."""
 
-    def __init__(self, pool: ConnectionPool[Connection]):
+    def __init__(self, pool: Pool):
         self._pool = pool
 
     def tenants(self) -> list[str]:
-        with faults(), self._pool.connection() as db:
+        with faults(), self._pool.connection(EVERY_SPACE) as db:
             return [tenant for (tenant,) in db.execute(_TENANTS)]
 
     def rows(self, tenant: str, table: str, columns: Sequence[str], order: str) -> Iterator[tuple[Any, ...]]:
@@ -54,9 +53,10 @@ class _Reading:
     @contextmanager
     def _space(self, tenant: str) -> Iterator[tuple[Connection, int]]:
         """One moment of a tenant's space; a tenant that has none has no rows in space 0."""
-        with faults(), moment(self._pool.connection) as db:
-            row = db.execute("SELECT live FROM tenants WHERE tenant = %s", (tenant,)).fetchone()
-            yield db, int(row[0]) if row else 0
+        with faults(), moment(self._pool) as view:
+            row = view.db.execute("SELECT live FROM tenants WHERE tenant = %s", (tenant,)).fetchone()
+            space = int(row[0]) if row else 0
+            yield view.see(space), space
 
 
 class DatabaseSource(_Reading):
@@ -72,29 +72,29 @@ class DatabaseSource(_Reading):
         """
         with connected(url) as db:  # before the pool, which tries again for a while if it cannot connect
             _check_schema(schema_of(db))
-        super().__init__(open_pool(url))
+        super().__init__(Pool(url))
 
     def tag(self, tenant: str) -> str:
-        with faults(), self._pool.connection() as db:
+        with faults(), self._pool.connection(EVERY_SPACE) as db:
             return " ".join(str(value) for row in db.execute(_TAG, (tenant,)) for value in row)
 
     def records(self, tenant: str) -> int:
-        with faults(), self._pool.connection() as db:
+        with faults(), self._pool.connection(EVERY_SPACE) as db:
             return sum(row[2] for row in db.execute(_TAG, (tenant,)))
 
     def capture(self, into: Path, tenant: str) -> None:
-        with faults(), moment(self._pool.connection) as db:
-            capture(db, into, tenant, check=False, whole=True)
+        with faults(), moment(self._pool) as view:
+            capture(view, into, tenant, check=False, whole=True)
 
     def close(self) -> None:
         self._pool.close()
 
 
 def _check_schema(have: int) -> None:
-    known = known_schema()
+    known = len(known_steps())
     if have == 0:
         raise NotFound("move: the database holds no memory of Holdfast", hint="Check the address.")
-    if have > known:
+    if have > known + AHEAD:
         raise DataTooNew(f"move: the database has schema {have}, and this Holdfast knows up to {known}")
     if have < known:
         raise InvalidSettings(
@@ -121,14 +121,15 @@ class DatabaseTarget(_Reading):
                 row = db.execute(
                     "SELECT live, previous FROM tenants WHERE tenant = %s FOR UPDATE", (tenant,)
                 ).fetchone()
-                new = load(db, file, tenant, FIRST, whole=True)
+                view = View(db)
+                new = load(view, file, tenant, FIRST, whole=True)
                 db.execute(
                     "INSERT INTO tenants (tenant, live, previous) VALUES (%s, %s, %s) ON CONFLICT (tenant) "
                     "DO UPDATE SET live = excluded.live, previous = excluded.previous",
                     (tenant, new, row[0] if row else None),
                 )
                 if row and row[1] is not None:
-                    remove_space(db, row[1])
+                    remove_space(view.see(row[1]), row[1])
 
     def complete(self) -> None:
         """Nothing is to be done: what was put can be read."""

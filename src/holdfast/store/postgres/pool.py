@@ -1,4 +1,9 @@
-"""Connections to PostgreSQL: a pool, what its errors mean, and one connection as the word index uses it."""
+"""Connections to PostgreSQL: a pool, which space each one sees, what its errors mean, and one connection as the word
+index uses it.
+
+Row security of the database lets a connection see the rows of the space that it names and no others (see schema.py). It
+names one when it is taken from the pool; one that names none sees no row of any tenant.
+"""
 
 from __future__ import annotations
 
@@ -7,7 +12,7 @@ import select
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import AbstractContextManager, contextmanager
 from functools import lru_cache
-from typing import Any, TypeAlias
+from typing import Any, Final, Literal, TypeAlias
 
 import psycopg
 from pgvector.psycopg import register_vector
@@ -18,8 +23,19 @@ from psycopg_pool import ConnectionPool, PoolTimeout
 from holdfast.core.cleanup import OnFailure
 from holdfast.core.errors import DataDamaged, Fault, InvalidSettings, StorageFull, StoreUnreachable
 
-Connection: TypeAlias = "psycopg.Connection[tuple[Any, ...]]"
-Connect: TypeAlias = Callable[[], AbstractContextManager[Connection]]
+Space: TypeAlias = int | Literal["", "*"]
+NO_SPACE: Final = ""  # sees no rows of tenants
+EVERY_SPACE: Final = "*"  # for the few statements that are about all tenants
+_SEE = "SELECT set_config('holdfast.space', %s, %s)"
+
+
+class Connection(psycopg.Connection[tuple[Any, ...]]):
+    """A connection that knows which space it sees outside of transactions."""
+
+    sees: Space = NO_SPACE
+
+
+Connect: TypeAlias = Callable[[Space], AbstractContextManager[Connection]]
 
 POOL_SIZE = 16
 WAIT_SECONDS = 10.0  # for a connection, and for a lock: a caller is answered in bounded time
@@ -32,27 +48,43 @@ _SETTINGS = (
 )
 
 
-def open_pool(url: str) -> ConnectionPool[Connection]:
-    """Connections that are made when they are needed, and made anew when they are lost.
+class Pool:
+    """Connections that are made when they are needed, and made anew when they are lost."""
 
-    Raises:
-        StoreUnreachable: no connection can be made.
-    """
-    pool = ConnectionPool(
-        url,
-        min_size=1,
-        max_size=POOL_SIZE,
-        timeout=WAIT_SECONDS,
-        kwargs={"autocommit": True, "application_name": "holdfast"},
-        check=_check,
-        configure=_prepare,
-        open=False,
-    )
-    with OnFailure(pool.close):
-        pool.open()
-        with faults(), pool.connection() as db:
-            db.execute("SELECT 1")
-    return pool
+    def __init__(self, url: str):
+        """Make the first one.
+
+        Raises:
+            StoreUnreachable: no connection can be made.
+        """
+        self._pool = ConnectionPool(
+            url,
+            connection_class=Connection,
+            min_size=1,
+            max_size=POOL_SIZE,
+            timeout=WAIT_SECONDS,
+            kwargs={"autocommit": True, "application_name": "holdfast"},
+            check=_check,
+            configure=_prepare,
+            open=False,
+        )
+        with OnFailure(self._pool.close):
+            self._pool.open()
+            with faults(), self.connection() as db:
+                db.execute("SELECT 1")
+
+    @contextmanager
+    def connection(self, space: Space = NO_SPACE) -> Iterator[Connection]:
+        """A connection that sees the rows of a space. It keeps the name of the space when it goes back: a second
+        statement for the same tenant need not set it again, and each user of a connection names its own."""
+        with self._pool.connection() as db:
+            if db.sees != space:
+                db.execute(_SEE, (str(space), False))
+                db.sees = space
+            yield db
+
+    def close(self) -> None:
+        self._pool.close()
 
 
 def _check(db: Connection) -> None:
@@ -73,7 +105,7 @@ def _prepare(db: Connection) -> None:
 @contextmanager
 def connected(url: str) -> Iterator[Connection]:
     """One connection of its own, without the limits of the pool's: for migrations and what takes long."""
-    with faults(), psycopg.connect(url, autocommit=True, application_name="holdfast") as db:
+    with faults(), Connection.connect(url, autocommit=True, application_name="holdfast") as db:
         yield db
 
 
@@ -104,14 +136,36 @@ def fault_of(error: psycopg.Error | PoolTimeout) -> Fault:
     return Fault(f"store: PostgreSQL refused ({type(error).__name__})", hint="Run holdfast verify.")
 
 
+class View:
+    """What an open transaction sees: one space after the other. The name of the space ends with the transaction."""
+
+    def __init__(self, db: Connection):
+        self.db = db
+        self._sees: Space | None = None  # unknown
+
+    def see(self, space: Space) -> Connection:
+        if self._sees != space:
+            self.db.execute(_SEE, (str(space), True))
+            self._sees = space
+        return self.db
+
+    def forget(self) -> None:
+        """After a return to a savepoint, which also takes back the name of the space."""
+        self._sees = None
+
+    @contextmanager
+    def connect(self, space: Space) -> Iterator[Connection]:
+        yield self.see(space)
+
+
 @contextmanager
-def moment(connect: Connect) -> Iterator[Connection]:
+def moment(pool: Pool) -> Iterator[View]:
     """A connection that sees one committed state until the block ends."""
-    with connect() as db:
+    with pool.connection() as db:
         db.execute("BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY")
         db.execute("SELECT 1")  # the state is fixed from the first statement on
         try:
-            yield db
+            yield View(db)
         finally:
             if db.info.transaction_status != TransactionStatus.UNKNOWN:
                 db.execute("ROLLBACK")

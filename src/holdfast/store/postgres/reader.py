@@ -17,7 +17,7 @@ from holdfast.store.fulltext.parts import ScopeBounds
 from holdfast.store.fulltext.word_search import WordIndex
 from holdfast.store.port import Condition, R, Table, WordHits, scope
 from holdfast.store.postgres.conditions import clause, columns_of, order_by
-from holdfast.store.postgres.pool import Connect, WordDatabase, faults
+from holdfast.store.postgres.pool import EVERY_SPACE, Connect, Space, WordDatabase, faults
 from holdfast.store.postgres.session import Row
 from holdfast.store.postgres.vectors import VectorReads
 from holdfast.store.rows import RowCodec, shape_of
@@ -45,13 +45,15 @@ class PostgresReader(VectorReads):
         found = self.space_of(tenant)
         return NOWHERE if found is None else found
 
-    def _words(self, ask: Callable[[WordDatabase], T]) -> T:
-        with faults(), self._connect() as db:
-            return ask(WordDatabase(db))
+    def _words(self, tenant: str, ask: Callable[[WordDatabase, Any], T]) -> T:
+        """What the word index answers; the tenant's space is what it calls the tenant."""
+        space = self._space(tenant)
+        with faults(), self._connect(space) as db:
+            return ask(WordDatabase(db), space)
 
-    def _records(self, table: Table[R], sql: str, values: Sequence[Any]) -> list[R]:
+    def _records(self, table: Table[R], sql: str, values: Sequence[Any], space: Space) -> list[R]:
         shape = shape_of(table)
-        rows = self.rows(sql, values)
+        rows = self.rows(sql, values, space)
         with faults():
             return [self._decoded(shape, row) for row in rows]
 
@@ -62,7 +64,8 @@ class PostgresReader(VectorReads):
 
     def get(self, table: Table[R], tenant: str, id: str) -> R | None:
         sql = f"SELECT {columns_of(table)} FROM {table.name} WHERE space = %s AND id = %s"
-        found = self._records(table, sql, (self._space(tenant), id))
+        space = self._space(tenant)
+        found = self._records(table, sql, (space, id), space)
         return found[0] if found else None
 
     def find(
@@ -81,13 +84,14 @@ class PostgresReader(VectorReads):
             conditions, limit, offset = (Condition("seq", "in", page.tolist()),), None, 0
         where, values = self._narrow(table, tenant, conditions)
         sql = f"SELECT {columns_of(table)} FROM {table.name} WHERE {where} ORDER BY {ordered}"
-        return self._records(table, f"{sql} LIMIT %s OFFSET %s", [*values, limit, offset])
+        return self._records(table, f"{sql} LIMIT %s OFFSET %s", [*values, limit, offset], self._space(tenant))
 
     def each(self, table: Table[R], tenant: str, *conditions: Condition, order: str = "seq") -> Iterator[R]:
         shape = shape_of(table)
-        where, values = clause(table, self._space(tenant), conditions)
+        space = self._space(tenant)
+        where, values = clause(table, space, conditions)
         sql = f"SELECT {columns_of(table)} FROM {table.name} WHERE {where} ORDER BY {order_by(shape, order)}"
-        with faults(), self._connect() as db:
+        with faults(), self._connect(space) as db:
             began = db.info.transaction_status == TransactionStatus.IDLE
             if began:
                 db.execute("BEGIN READ ONLY")
@@ -102,13 +106,9 @@ class PostgresReader(VectorReads):
 
     def count(self, table: Table[Any], tenant: str, *conditions: Condition) -> int:
         if conditions and (bounds := self._indexed(table, conditions)) is not None:
-            return self._words(lambda db: self._index.count(db, self._key(tenant), bounds))
+            return self._words(tenant, lambda db, space: self._index.count(db, space, bounds))
         where, values = self._narrow(table, tenant, conditions)
-        return int(self.rows(f"SELECT count(*) FROM {table.name} WHERE {where}", values)[0][0])
-
-    def _key(self, tenant: str) -> Any:
-        """What the word index calls the tenant: its space."""
-        return self._space(tenant)
+        return int(self.rows(f"SELECT count(*) FROM {table.name} WHERE {where}", values, self._space(tenant))[0][0])
 
     def _indexed(self, table: Table[Any], conditions: Sequence[Condition]) -> ScopeBounds | None:
         """The conditions as bounds in the index of words, if it knows all of them and this is no write."""
@@ -119,18 +119,18 @@ class PostgresReader(VectorReads):
 
     def spread(self, table: Table[Any], tenant: str, width: int, *conditions: Condition) -> dict[int, int]:
         if (bounds := self._indexed(table, conditions)) is not None:
-            ats = self._words(lambda db: self._index.times(db, self._key(tenant), bounds))
+            ats = self._words(tenant, lambda db, space: self._index.times(db, space, bounds))
             spans, counts = np.unique(ats // width, return_counts=True)
             return dict(zip(spans.tolist(), counts.tolist(), strict=True))
         where, values = self._narrow(table, tenant, conditions)
         sql = f"SELECT {table.timed} / %s AS span, count(*) FROM {table.name} WHERE {where} GROUP BY span"
-        return {span: count for span, count in self.rows(sql, [width, *values])}
+        return {span: count for span, count in self.rows(sql, [width, *values], self._space(tenant))}
 
     def newest(self, table: Table[Any], tenant: str, limit: int, *conditions: Condition) -> NDArray[np.int64]:
         bounds, rest = bounds_of(table, conditions)
         if table.index is None or rest:
             raise KeyError(f"{table.name}: the index does not know {', '.join(one.column for one in rest)}")
-        return self._words(lambda db: self._index.last(db, self._key(tenant), bounds, limit))
+        return self._words(tenant, lambda db, space: self._index.last(db, space, bounds, limit))
 
     def _narrow(self, table: Table[Any], tenant: str, conditions: Sequence[Condition]) -> tuple[str, list[Any]]:
         """The clause of the conditions. Where few records hold one of several values, the index of words knows which.
@@ -146,11 +146,12 @@ class PostgresReader(VectorReads):
         terms = list(dict.fromkeys(token for word in query for token in stems(word)))
         bounds, rest = bounds_of(table, conditions)
         check = partial(self._passing, table, tenant, rest) if rest else None
-        return self._words(lambda db: self._index.search(db, self._key(tenant), terms, bounds, limit, check))
+        return self._words(tenant, lambda db, space: self._index.search(db, space, terms, bounds, limit, check))
 
     def _passing(self, table: Table[Any], tenant: str, conditions: Sequence[Condition], seqs: list[int]) -> set[int]:
-        where, values = clause(table, self._space(tenant), [Condition("seq", "in", seqs), *conditions])
-        return {seq for (seq,) in self.rows(f"SELECT seq FROM {table.name} WHERE {where}", values)}
+        space = self._space(tenant)
+        where, values = clause(table, space, [Condition("seq", "in", seqs), *conditions])
+        return {seq for (seq,) in self.rows(f"SELECT seq FROM {table.name} WHERE {where}", values, space)}
 
     def beside(
         self,
@@ -164,14 +165,14 @@ class PostgresReader(VectorReads):
         scopes = {value: scope(table.name, column, value) for value in around}
         bounds, _ = bounds_of(table, conditions)
         inside = bounds if bounds.of_few else ScopeBounds()
-        listed = self._words(lambda db: self._index.listed(db, self._key(tenant), list(scopes.values()), inside))
+        listed = self._words(tenant, lambda db, space: self._index.listed(db, space, list(scopes.values()), inside))
         return {value: neighbours(listed[scopes[value]], seqs, reach) for value, seqs in around.items()}
 
     def within(
         self, table: Table[Any], tenant: str, conditions: Sequence[Condition], most: int
     ) -> NDArray[np.int64] | None:
         bounds, rest = bounds_of(table, conditions)
-        found = self._words(lambda db: self._index.members(db, self._key(tenant), bounds, most))
+        found = self._words(tenant, lambda db, space: self._index.members(db, space, bounds, most))
         if found is None or not rest:
             return found
         return np.array(sorted(self._passing(table, tenant, rest, found.tolist())), np.int64)
@@ -183,32 +184,34 @@ class PostgresReader(VectorReads):
         names = ", ".join(f"r.{column}" for column in columns if column in shape_of(table).columns)
         asked = f"unnest(%s::bigint[]) WITH ORDINALITY AS asked(seq, place) JOIN {table.name} AS r ON r.seq = asked.seq"
         sql = f"SELECT {names} FROM {asked} WHERE {where} ORDER BY asked.place"
-        return self.rows(sql, [list(seqs), *values])
+        return self.rows(sql, [list(seqs), *values], self._space(tenant))
 
     def recalls(self, tenant: str, seqs: Sequence[int]) -> dict[int, int]:
         return {seq: count for seq, (count, _) in self.last_recalls(tenant, seqs).items()}
 
     def last_recalls(self, tenant: str, seqs: Sequence[int]) -> dict[int, tuple[int, int]]:
         sql = "SELECT seq, count, at FROM recalls WHERE space = %s AND seq = ANY(%s::bigint[])"
-        return {seq: (count, at) for seq, count, at in self.rows(sql, (self._space(tenant), list(seqs)))}
+        space = self._space(tenant)
+        return {seq: (count, at) for seq, count, at in self.rows(sql, (space, list(seqs)), space)}
 
     def tokens_by_id(self, id: str) -> list[Token]:
         columns = columns_of(TOKENS, "r.")
         sql = f"SELECT {columns} FROM tokens AS r JOIN tenants AS t ON t.live = r.space WHERE r.id = %s"
-        return self._records(TOKENS, sql, (id,))
+        return self._records(TOKENS, sql, (id,), EVERY_SPACE)
 
     def sizes(self) -> dict[str, int]:
         sql = "SELECT source, sum(rows)::bigint FROM tallies WHERE space IN (SELECT live FROM tenants) GROUP BY source"
-        return {name: rows for name, rows in self.rows(sql, ()) if rows}
+        return {name: rows for name, rows in self.rows(sql, (), EVERY_SPACE) if rows}
 
     def dispatches(self, limit: int, after: int = 0) -> list[Dispatch]:
         sql = "SELECT place, tenant, agent, kind, body FROM events WHERE place > %s ORDER BY place LIMIT %s"
-        return [Dispatch(*row) for row in self.rows(sql, (after, limit))]
+        return [Dispatch(*row) for row in self.rows(sql, (after, limit), EVERY_SPACE)]
 
     def undispatched(self, tenant: str | None = None) -> int:
         sql = "SELECT count(*) FROM events WHERE %s::text IS NULL OR tenant = %s"
-        return int(self.rows(sql, (tenant, tenant))[0][0])
+        return int(self.rows(sql, (tenant, tenant), EVERY_SPACE)[0][0])
 
     def tenants(self) -> list[str]:
         parts = " OR ".join(f"EXISTS (SELECT 1 FROM {table.name} AS r WHERE r.space = t.live)" for table in TABLES)
-        return [tenant for (tenant,) in self.rows(f"SELECT tenant FROM tenants AS t WHERE {parts} ORDER BY 1", ())]
+        sql = f"SELECT tenant FROM tenants AS t WHERE {parts} ORDER BY 1"
+        return [tenant for (tenant,) in self.rows(sql, (), EVERY_SPACE)]

@@ -3,37 +3,34 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from contextlib import AbstractContextManager
 from typing import Any
 
-from holdfast.store.postgres.pool import Connect, Connection, faults
+from holdfast.store.postgres.pool import NO_SPACE, Connect, Space, faults
 
 Row = tuple[Any, ...]
 
 
 class Session:
-    """Runs statements, each on a connection of its own unless the connections are one."""
+    """Runs statements, each on a connection of its own unless the connections are one. A statement sees the rows of the
+    space that the caller names, whatever its condition says."""
 
     def __init__(self, connect: Connect):
         self._connect = connect
         self._spaces: dict[str, int] = {}
 
-    def connection(self) -> AbstractContextManager[Connection]:
-        return self._connect()
-
-    def rows(self, sql: str, values: Sequence[Any]) -> list[Row]:
-        with faults(), self._connect() as db:
+    def rows(self, sql: str, values: Sequence[Any], space: Space = NO_SPACE) -> list[Row]:
+        with faults(), self._connect(space) as db:
             return db.execute(sql.encode(), values, binary=True).fetchall()
 
-    def run(self, sql: str, values: Sequence[Any]) -> int:
+    def run(self, sql: str, values: Sequence[Any], space: Space = NO_SPACE) -> int:
         """How many rows a statement changed."""
-        with faults(), self._connect() as db:
+        with faults(), self._connect(space) as db:
             return db.execute(sql.encode(), values).rowcount
 
-    def run_many(self, sql: str, many: Sequence[Sequence[Any]]) -> None:
+    def run_many(self, sql: str, many: Sequence[Sequence[Any]], space: Space = NO_SPACE) -> None:
         if not many:
             return
-        with faults(), self._connect() as db, db.cursor() as cursor:
+        with faults(), self._connect(space) as db, db.cursor() as cursor:
             cursor.executemany(sql.encode(), many)
 
     def space_of(self, tenant: str) -> int | None:

@@ -18,7 +18,7 @@ from holdfast.store.engine_port import CapturedFile
 from holdfast.store.port import Table
 from holdfast.store.portable import FileReader, FileVector, FileWriter, check_store, describe
 from holdfast.store.postgres.batch import EVENTS_LOCK, new_space
-from holdfast.store.postgres.pool import Connection
+from holdfast.store.postgres.pool import EVERY_SPACE, Connection, View
 from holdfast.store.postgres.vectors import numbers_of, vector_rows
 from holdfast.store.rows import shape_of
 from holdfast.store.tables import ANSWERS, TABLES, TOKENS
@@ -38,20 +38,24 @@ EVENT = ("tenant", "agent", "kind", "body")  # the place is given anew
 _VECTORS = ("space", "seq", "part", "model", "dims", "hash", "numbers", "luck", "checksum")
 
 
-def capture(db: Connection, into: Path, tenant: str, *, check: bool, whole: bool = False) -> CapturedFile:
-    """Write the tenant's memory into a new file. The connection has to see one moment. `whole`: with what belongs to
-    the place, for a move to another one."""
-    found = db.execute(
-        "SELECT s.space, s.last_seq FROM tenants AS t JOIN spaces AS s ON s.space = t.live WHERE t.tenant = %s",
-        (tenant,),
-    ).fetchone()
+def capture(view: View, into: Path, tenant: str, *, check: bool, whole: bool = False) -> CapturedFile:
+    """Write the tenant's memory into a new file. The view has to be of one moment. `whole`: with what belongs to the
+    place, for a move to another one."""
+    found = (
+        view.see(EVERY_SPACE)
+        .execute(
+            "SELECT s.space, s.last_seq FROM tenants AS t JOIN spaces AS s ON s.space = t.live WHERE t.tenant = %s",
+            (tenant,),
+        )
+        .fetchone()
+    )
     into.unlink(missing_ok=True)
     writer = FileWriter(into, tenant)
     try:
         if found is not None:
-            _write(db, writer, int(found[0]), tenant, TABLES if whole else RECORDS)
+            _write(view.see(int(found[0])), writer, int(found[0]), tenant, TABLES if whole else RECORDS)
             if whole:
-                writer.insert("events", EVENT, stream(db, "events", EVENT, int(found[0]), "place"))
+                writer.insert("events", EVENT, stream(view.db, "events", EVENT, int(found[0]), "place"))
         writer.finish(int(found[1]) if found is not None else 0)
     finally:
         writer.close()
@@ -60,7 +64,7 @@ def capture(db: Connection, into: Path, tenant: str, *, check: bool, whole: bool
     return describe(into)
 
 
-def _write(db: Connection, writer: FileWriter, space: int, tenant: str, tables: Sequence[Table[Any]] = RECORDS) -> None:
+def _write(db: Connection, writer: FileWriter, space: int, tenant: str, tables: Sequence[Table[Any]]) -> None:
     for table in tables:
         columns = (*shape_of(table).columns, "checksum")
         writer.insert(table.name, columns, stream(db, table.name, columns, space, "seq"))
@@ -89,7 +93,7 @@ def stream_vectors(db: Connection, space: int) -> Iterator[FileVector]:
         yield FileVector(seq, model, hash, np.array([numbers_of(part[3]) for part in parts], np.float16))
 
 
-def load(db: Connection, path: Path, tenant: str, generation: str, *, whole: bool = False) -> int:
+def load(view: View, path: Path, tenant: str, generation: str, *, whole: bool = False) -> int:
     """Fill a new space from a file that was prepared; its number. No reader sees it before it is live. `whole`: with
     what belongs to the place, of a file that was captured so.
 
@@ -97,7 +101,7 @@ def load(db: Connection, path: Path, tenant: str, generation: str, *, whole: boo
         DataDamaged: what was stored is not what the file holds.
     """
     with FileReader(path) as reader:
-        space = new_space(db, tenant, generation, reader.last_seq())
+        space, db = new_space(view, tenant, generation, reader.last_seq()), view.db
         for table in TABLES if whole else RECORDS:
             columns = (*shape_of(table).columns, "checksum")
             expected = _Sum()
@@ -119,10 +123,14 @@ def load(db: Connection, path: Path, tenant: str, generation: str, *, whole: boo
 
 
 def _copy(db: Connection, table: str, columns: Sequence[str], space: int, rows: Iterable[Sequence[Any]]) -> None:
-    sql = f"COPY {table} (space, {', '.join(columns)}) FROM STDIN"
-    with db.cursor() as cursor, cursor.copy(sql.encode()) as copy:
+    """Rows go through a table of this transaction: COPY does not write to one that has row security."""
+    names = ", ".join(columns)
+    db.execute(f"CREATE TEMPORARY TABLE staged ON COMMIT DROP AS SELECT {names} FROM {table} WHERE false".encode())
+    with db.cursor() as cursor, cursor.copy(f"COPY staged ({names}) FROM STDIN".encode()) as copy:
         for row in rows:
-            copy.write_row((space, *row))
+            copy.write_row(row)
+    db.execute(f"INSERT INTO {table} (space, {names}) SELECT %s, {names} FROM staged".encode(), (space,))
+    db.execute("DROP TABLE staged")
 
 
 class _Sum:

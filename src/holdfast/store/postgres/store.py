@@ -16,7 +16,7 @@ from holdfast.store.fulltext.word_search import WordIndex
 from holdfast.store.port import Finding, Reader, Tx
 from holdfast.store.postgres.group_commit import GroupCommit
 from holdfast.store.postgres.integrity import verify, wrong_vectors
-from holdfast.store.postgres.pool import Connection, WordDatabase, connected, faults, moment, open_pool
+from holdfast.store.postgres.pool import EVERY_SPACE, Connection, Pool, WordDatabase, connected, faults, moment
 from holdfast.store.postgres.reader import PostgresReader
 from holdfast.store.postgres.schema import migrate
 from holdfast.store.postgres.tx import PostgresTx
@@ -44,7 +44,7 @@ class PostgresStore:
         self.url = url
         with connected(url) as db:
             self.schema = migrate(db)
-        self.pool = open_pool(url)
+        self.pool = Pool(url)
         self._index = WordIndex()
         self._commits = GroupCommit(self.pool, publish, self._index, telling)
 
@@ -53,13 +53,8 @@ class PostgresStore:
 
     @contextmanager
     def snapshot(self) -> Iterator[Reader]:
-        with faults(), moment(self.pool.connection) as db:
-
-            @contextmanager
-            def same() -> Iterator[Connection]:
-                yield db
-
-            yield PostgresReader(same, self._index, alone=True)
+        with faults(), moment(self.pool) as view:
+            yield PostgresReader(view.connect, self._index, alone=True)
 
     def write(self, job: Callable[[Tx], T], *, again: bool = False) -> T:
         return self._commits.write(job, again)
@@ -69,7 +64,7 @@ class PostgresStore:
             "SELECT coalesce(sum(s.last_seq), 0)::bigint FROM tenants AS t JOIN spaces AS s ON s.space = t.live "
             "WHERE %s::text IS NULL OR t.tenant = %s"
         )
-        with faults(), self.pool.connection() as db:
+        with faults(), self.pool.connection(EVERY_SPACE) as db:
             row = db.execute(sql, (tenant, tenant)).fetchone()
         return int(row[0]) if row else 0
 
@@ -77,11 +72,14 @@ class PostgresStore:
         self, least: int | None = None, stop: Callable[[], bool] = lambda: False, thorough: bool = False
     ) -> int:
         written = 0
-        with faults(), self.pool.connection() as db:
-            for tenant, space in db.execute("SELECT tenant, live FROM tenants ORDER BY live").fetchall():
+        with faults():
+            with self.pool.connection() as db:
+                spaces = db.execute("SELECT tenant, live FROM tenants ORDER BY live").fetchall()
+            for tenant, space in spaces:
                 if stop():
                     break
-                written += self._fold(db, tenant, space, least, stop, thorough)
+                with self.pool.connection(space) as db:
+                    written += self._fold(db, tenant, space, least, stop, thorough)
         return written
 
     def _fold(
@@ -92,9 +90,8 @@ class PostgresStore:
         def write(_: Any, job: Callable[[Database, Callable[[], int]], T]) -> T:
             def run(tx: Tx) -> T:
                 assert isinstance(tx, PostgresTx)
-                tx.locked(tenant)
-                with tx.connection() as inside:
-                    return job(WordDatabase(inside), lambda: tx.next_seq(tenant))
+                inside = tx.see(tx.locked(tenant))
+                return job(WordDatabase(inside), lambda: tx.next_seq(tenant))
 
             return self.write(run)
 
@@ -113,8 +110,8 @@ class PostgresStore:
         return True  # PostgreSQL keeps and checks its pages itself
 
     def verify(self) -> list[Finding]:
-        with faults(), moment(self.pool.connection) as db:
-            return verify(db)
+        with faults(), moment(self.pool) as view:
+            return verify(view)
 
     def repair_index(self) -> int:
         """Tenant by tenant: no write waits for more than one."""
@@ -129,24 +126,23 @@ def _rebuild(tx: Tx, tenant: str) -> int:
     assert isinstance(tx, PostgresTx)
     space, filled = tx.locked(tenant), 0
     for name in (*_WORDS, "sketches"):
-        tx.run(f"DELETE FROM {name} WHERE space = %s", (space,))
+        tx.run(f"DELETE FROM {name} WHERE space = %s", (space,), space)
     for table in TABLES:
         if table.index is not None:
             for record in list(tx.each(table, tenant)):
                 text = table.index(record)
                 words = (space, record.seq, record.seq, *pack(text))
-                tx.run("INSERT INTO word_rows VALUES (%s, %s, %s, %s, %s, %s, %s)", words)
+                tx.run("INSERT INTO word_rows VALUES (%s, %s, %s, %s, %s, %s, %s)", words, space)
                 if table is MEMORIES:
                     sketch = [(space, one, record.seq) for one in dict.fromkeys(text.sketch)]
-                    tx.run_many("INSERT INTO sketches VALUES (%s, %s, %s)", sketch)
+                    tx.run_many("INSERT INTO sketches VALUES (%s, %s, %s)", sketch, space)
                 filled += 1
     state = (
         "INSERT INTO word_states VALUES (%s, %s, 0) ON CONFLICT (space) DO UPDATE SET version = excluded.version, "
         "folded = 0"
     )
-    tx.run(state, (space, tx.next_seq(tenant)))
-    with tx.connection() as db:
-        for seq in set(wrong_vectors(db, space)):
-            tx.run("DELETE FROM vectors WHERE space = %s AND seq = %s", (space, seq))
-    tx.run("DELETE FROM followed WHERE space = %s", (space,))
+    tx.run(state, (space, tx.next_seq(tenant)), space)
+    for seq in set(wrong_vectors(tx.see(space), space)):
+        tx.run("DELETE FROM vectors WHERE space = %s AND seq = %s", (space, seq), space)
+    tx.run("DELETE FROM followed WHERE space = %s", (space,), space)
     return filled

@@ -16,6 +16,7 @@ from holdfast.store.minhash import NEWEST, most_alike
 from holdfast.store.port import IndexText, R, Table
 from holdfast.store.postgres.batch import Batch
 from holdfast.store.postgres.conditions import columns_of
+from holdfast.store.postgres.pool import EVERY_SPACE, Connection
 from holdfast.store.postgres.reader import PostgresReader
 from holdfast.store.postgres.session import Session
 from holdfast.store.postgres.vectors import VectorWrites
@@ -49,11 +50,15 @@ class PostgresTx(VectorWrites, PostgresReader):
 
     def __init__(self, batch: Batch, index: WordIndex, telling: Clock | None = None):
         """With a clock, events are kept for the broker."""
-        PostgresReader.__init__(self, batch.connect, index, alone=True)
+        PostgresReader.__init__(self, batch.view.connect, index, alone=True)
         self._batch = batch
         self._telling = telling
         self.events: list[Event] = []
         self.tallies: dict[tuple[int, str], tuple[int, int]] = {}
+
+    def see(self, space: int) -> Connection:
+        """The transaction's connection, which sees that space until another statement runs."""
+        return self._batch.view.see(space)
 
     def space_of(self, tenant: str) -> int | None:
         """Locked before anything is read: what a job reads, no other server changes before the job's writes."""
@@ -67,7 +72,8 @@ class PostgresTx(VectorWrites, PostgresReader):
 
     def near(self, tenant: str, sketch: Sequence[int], limit: int) -> list[int]:
         holders: dict[int, set[int]] = {one: set() for one in sketch}
-        for hash, seq in self.rows(_NEAR, (list(holders), self._space(tenant), NEWEST)):
+        space = self._space(tenant)
+        for hash, seq in self.rows(_NEAR, (list(holders), space, NEWEST), space):
             holders[hash].add(seq)
         return most_alike(list(holders.values()), limit)
 
@@ -80,10 +86,11 @@ class PostgresTx(VectorWrites, PostgresReader):
 
     def _keep_event(self, kind: str, tenant: str, agent: str | None, body: str) -> None:
         sql = "INSERT INTO events (space, tenant, agent, kind, body) VALUES (%s, %s, %s, %s, %s)"
-        self.run(sql, (self.locked(tenant), tenant, agent, kind, body))
+        space = self.locked(tenant)
+        self.run(sql, (space, tenant, agent, kind, body), space)
 
     def dispatched(self, upto: int) -> None:
-        self.run("DELETE FROM events WHERE place <= %s", (upto,))
+        self.run("DELETE FROM events WHERE place <= %s", (upto,), EVERY_SPACE)
 
     def take_over(self, waiting: Sequence[Dispatch]) -> None:
         for one in waiting:
@@ -101,7 +108,7 @@ class PostgresTx(VectorWrites, PostgresReader):
         shape, space = shape_of(table), self.locked(record.tenant)  # type: ignore[attr-defined]
         values = shape.encode(record)
         checksum = shape.checksum(values)
-        if not self.run(_insert_sql(table), (space, *values, checksum)):
+        if not self.run(_insert_sql(table), (space, *values, checksum), space):
             raise Conflict(f"{table.name}: a record of that id exists already")
         self._tally(space, table, 1, checksum)
         self._index_words(table, space, record, None if old is None else old.seq)  # type: ignore[attr-defined]
@@ -113,22 +120,21 @@ class PostgresTx(VectorWrites, PostgresReader):
         tenant, id = record.tenant, record.id  # type: ignore[attr-defined]
         self.locked(tenant)  # before the savepoint, which would let the lock go
         tallies = dict(self.tallies)
-        self.run("SAVEPOINT swap", ())
         try:
-            self._add(table, record, self._drop(table, tenant, id))
+            with self._batch.savepoint("swap"):
+                self._add(table, record, self._drop(table, tenant, id))
         except Conflict:  # the old record stays
-            self.run("ROLLBACK TO swap", ())
             self.tallies = tallies
             raise
-        self.run("RELEASE swap", ())
 
     def delete(self, table: Table[Any], tenant: str, id: str) -> bool:
         dropped = self._drop(table, tenant, id)
         if dropped is None:
             return False
         if table.index:
-            self._drop_words(self.locked(tenant), tenant, dropped.seq)
-            self.run("DELETE FROM recalls WHERE space = %s AND seq = %s", (self.locked(tenant), dropped.seq))
+            space = self.locked(tenant)
+            self._drop_words(space, tenant, dropped.seq)
+            self.run("DELETE FROM recalls WHERE space = %s AND seq = %s", (space, dropped.seq), space)
         self.follow_vector(table, dropped, None)
         if self._telling is not None and table.told:
             self._tell_mutation(table, dropped, None)
@@ -138,17 +144,17 @@ class PostgresTx(VectorWrites, PostgresReader):
         # Without their locks: counts are added up in place, and many tenants may be concerned.
         spaces = {tenant: Session.space_of(self, tenant) for tenant, _ in counts}
         rows = [(spaces[tenant], seq, count, at) for (tenant, seq), count in sorted(counts.items())]
-        self.run_many(_RECALLS, [row for row in rows if row[0] is not None])
+        self.run_many(_RECALLS, [row for row in rows if row[0] is not None], EVERY_SPACE)
 
     def _drop(self, table: Table[R], tenant: str, id: str) -> R | None:
         old: Any = self.get(table, tenant, id)
         if old is None:
             return None
         space, shape = self.locked(tenant), shape_of(table)
-        self.run(f"DELETE FROM {table.name} WHERE space = %s AND seq = %s", (space, old.seq))
+        self.run(f"DELETE FROM {table.name} WHERE space = %s AND seq = %s", (space, old.seq), space)
         self._tally(space, table, -1, -shape.checksum(shape.encode(old)))
         if table.index:
-            self.run("DELETE FROM sketches WHERE space = %s AND seq = %s", (space, old.seq))
+            self.run("DELETE FROM sketches WHERE space = %s AND seq = %s", (space, old.seq), space)
         return old  # type: ignore[no-any-return]
 
     def _index_words(self, table: Table[R], space: int, record: R, had: int | None) -> None:
@@ -161,14 +167,15 @@ class PostgresTx(VectorWrites, PostgresReader):
         else:
             if had is not None:
                 self._drop_words(space, tenant, had)
-                self.run("DELETE FROM recalls WHERE space = %s AND seq = %s", (space, seq))
-                self.run("UPDATE recalls SET seq = %s WHERE space = %s AND seq = %s", (seq, space, had))
+                self.run("DELETE FROM recalls WHERE space = %s AND seq = %s", (space, seq), space)
+                self.run("UPDATE recalls SET seq = %s WHERE space = %s AND seq = %s", (seq, space, had), space)
             self._add_words(space, seq, seq, text)
         sketch = [(space, one, seq) for one in dict.fromkeys(text.sketch)]
-        self.run_many("INSERT INTO sketches VALUES (%s, %s, %s)", sketch)
+        self.run_many("INSERT INTO sketches VALUES (%s, %s, %s)", sketch, space)
 
     def _add_words(self, space: int, doc: int, seq: int, text: IndexText) -> None:
-        self.run("INSERT INTO word_rows VALUES (%s, %s, %s, %s, %s, %s, %s)", (space, doc, seq, *pack(text)))
+        values = (space, doc, seq, *pack(text))
+        self.run("INSERT INTO word_rows VALUES (%s, %s, %s, %s, %s, %s, %s)", values, space)
 
     def _drop_words(self, space: int, tenant: str, seq: int) -> None:
         """Remove a record's words, and list them as gone for readers that hold them."""
@@ -176,11 +183,12 @@ class PostgresTx(VectorWrites, PostgresReader):
             "WITH went AS (DELETE FROM word_rows WHERE space = %s AND seq = %s RETURNING doc) "
             "INSERT INTO word_gone SELECT %s, %s, doc FROM went"
         )
-        self.run(sql, (space, seq, space, self.next_seq(tenant)))
+        self.run(sql, (space, seq, space, self.next_seq(tenant)), space)
 
     def _change_words(self, space: int, tenant: str, seq: int, text: IndexText) -> None:
         """Store the words of a record over those it had; nothing moves if they are the same."""
-        had = self.rows("SELECT at, length, terms, weights FROM word_rows WHERE space = %s AND seq = %s", (space, seq))
+        sql = "SELECT at, length, terms, weights FROM word_rows WHERE space = %s AND seq = %s"
+        had = self.rows(sql, (space, seq), space)
         if had and had[0] == pack(text):
             return
         self._drop_words(space, tenant, seq)

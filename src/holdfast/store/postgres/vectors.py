@@ -28,6 +28,7 @@ from holdfast.store.port import (
     nearest_first,
 )
 from holdfast.store.postgres.batch import Batch
+from holdfast.store.postgres.pool import EVERY_SPACE
 from holdfast.store.postgres.session import Session
 from holdfast.store.tables import TABLES
 
@@ -119,7 +120,7 @@ class VectorReads(Session):
             sql, values = f"{sql} AND seq = ANY(%s::bigint[])", [*values, allowed.tolist()]
         # Without the 0 an index of nearness could be taken, which knows nothing of luck.
         sql += " ORDER BY (numbers <#> %s::halfvec) + luck + 0, seq DESC LIMIT %s"
-        return [seq for (seq,) in self.rows(sql, [*values, half(query), looked])]
+        return [seq for (seq,) in self.rows(sql, [*values, half(query), looked], space)]
 
     def vectors(self, tenant: str, model: str, dims: int, seqs: Sequence[int] | Seqs) -> StoredVectors:
         space = self.space_of(tenant)
@@ -131,17 +132,20 @@ class VectorReads(Session):
             "SELECT seq, numbers FROM vectors WHERE space = %s AND seq = ANY(%s::bigint[]) AND model = %s "
             "AND dims = %s ORDER BY seq, part"
         )
-        return stored(self.rows(sql, (space, list(seqs), model, dims)), dims)
+        return stored(self.rows(sql, (space, list(seqs), model, dims), space), dims)
 
     def with_vector(self, tenant: str, model: str) -> int:
         sql = "SELECT count(*) FROM vectors WHERE space = %s AND model = %s AND part = 0"
-        return int(self.rows(sql, (self.space_of(tenant), model))[0][0])
+        space = self.space_of(tenant)
+        return 0 if space is None else int(self.rows(sql, (space, model), space)[0][0])
 
     def pending(self, tenant: str | None = None) -> int:
-        if tenant is not None:
-            return int(self.rows("SELECT count(*) FROM outbox WHERE space = %s", (self.space_of(tenant),))[0][0])
-        sql = "SELECT count(*) FROM outbox WHERE space IN (SELECT live FROM tenants)"
-        return int(self.rows(sql, ())[0][0])
+        if tenant is None:
+            sql = "SELECT count(*) FROM outbox WHERE space IN (SELECT live FROM tenants)"
+            return int(self.rows(sql, (), EVERY_SPACE)[0][0])
+        space = self.space_of(tenant)
+        sql = "SELECT count(*) FROM outbox WHERE space = %s"
+        return 0 if space is None else int(self.rows(sql, (space,), space)[0][0])
 
     def index_work(self, limit: int, after: int = 0, *, newest: bool = False) -> list[Waiting]:
         order = "DESC" if newest else "ASC"
@@ -149,20 +153,20 @@ class VectorReads(Session):
             "SELECT t.tenant, o.source, o.seq, o.ticket FROM outbox AS o JOIN tenants AS t ON t.live = o.space "
             f"WHERE o.seq > %s ORDER BY o.seq {order}, o.space LIMIT %s"
         )
-        return [Waiting(*row) for row in self.rows(sql, (after, limit))]
+        return [Waiting(*row) for row in self.rows(sql, (after, limit), EVERY_SPACE)]
 
     def known_vectors(self, hashes: Sequence[bytes]) -> dict[bytes, Query]:
         sql = "SELECT space, seq, numbers FROM vectors WHERE hash = %s ORDER BY space, seq, part"
         known: dict[bytes, Query] = {}
         for hash in dict.fromkeys(hashes):
-            rows = self.rows(sql, (hash,))
+            rows = self.rows(sql, (hash,), EVERY_SPACE)
             first = [numbers_of(vector) for space, seq, vector in rows if (space, seq) == rows[0][:2]]
             if first:
                 known[hash] = np.array(first, dtype=np.float32)
         return known
 
     def followed_model(self) -> str | None:
-        rows = self.rows("SELECT model FROM followed WHERE space = %s", (COMMON,))
+        rows = self.rows("SELECT model FROM followed WHERE space = %s", (COMMON,), COMMON)
         return str(rows[0][0]) if rows else None
 
     def missing(self, model: str, limit: int) -> Missing | None:
@@ -173,7 +177,7 @@ class VectorReads(Session):
             "CROSS JOIN unnest(%s::text[]) AS source(name) LEFT JOIN followed AS f ON f.space = t.live "
             "AND f.source = source.name AND f.model = %s WHERE coalesce(f.upto, 0) < %s ORDER BY t.live LIMIT 1"
         )
-        rows = self.rows(sql, ([table.name for table in EMBEDDED], model, ALL))
+        rows = self.rows(sql, ([table.name for table in EMBEDDED], model, ALL), EVERY_SPACE)
         if not rows:
             return None
         tenant, space, source, after = rows[0]
@@ -185,7 +189,7 @@ class VectorReads(Session):
             "SELECT r.seq, EXISTS (SELECT 1 FROM vectors AS v WHERE v.space = %s AND v.seq = r.seq AND v.model = %s) "
             f"FROM ({some}) AS r ORDER BY r.seq"
         )
-        rows = self.rows(sql, (space, model, space, after, limit))
+        rows = self.rows(sql, (space, model, space, after, limit), space)
         lacking = tuple((seq, tenant) for seq, has in rows if not has)
         return Missing(source, rows[-1][0] if len(rows) == limit else ALL, lacking, tenant)
 
@@ -201,19 +205,19 @@ class VectorWrites(Session):
 
     def put_vectors(self, model: str, made: Sequence[MadeVector]) -> int:
         current = [one for one in made if self._still_waits(one.waiting)]
-        rows: list[tuple[Any, ...]] = []
         for one in current:
             space = self._batch.locked(one.waiting.tenant)
-            self.run("DELETE FROM vectors WHERE space = %s AND seq = %s", (space, one.waiting.seq))
-            rows += vector_rows(space, one.waiting.seq, model, one.hash, one.numbers.astype("<f2"))
-        self.run_many("INSERT INTO vectors VALUES (%s, %s, %s, %s, %s, %s, %s, %s, %s)", rows)
+            self.run("DELETE FROM vectors WHERE space = %s AND seq = %s", (space, one.waiting.seq), space)
+            rows = vector_rows(space, one.waiting.seq, model, one.hash, one.numbers.astype("<f2"))
+            self.run_many("INSERT INTO vectors VALUES (%s, %s, %s, %s, %s, %s, %s, %s, %s)", rows, space)
         self.done([one.waiting for one in current])
         return len(current)
 
     def _still_waits(self, one: Waiting) -> bool:
         """Not once the record is gone; nor once it has another text, for which another ticket waits."""
         sql = "SELECT 1 FROM outbox WHERE space = %s AND seq = %s AND ticket = %s"
-        return bool(self.rows(sql, (self._batch.locked(one.tenant), one.seq, one.ticket)))
+        space = self._batch.locked(one.tenant)
+        return bool(self.rows(sql, (space, one.seq, one.ticket), space))
 
     def follow_vector(self, table: Table[R], old: R | None, new: R | None) -> None:
         """After a record came, changed or went: its vector goes unless the text is the same, and the new text waits."""
@@ -225,27 +229,30 @@ class VectorWrites(Session):
         record: Any = old if new is None else new
         space = self._batch.locked(record.tenant)
         if before is not None:
-            self.run("DELETE FROM outbox WHERE space = %s AND seq = %s", (space, before[0]))
-            self.run("DELETE FROM vectors WHERE space = %s AND seq = %s", (space, before[0]))
+            self.run("DELETE FROM outbox WHERE space = %s AND seq = %s", (space, before[0]), space)
+            self.run("DELETE FROM vectors WHERE space = %s AND seq = %s", (space, before[0]), space)
         if after is not None:
             ticket = after[0] if before is None else self._batch.next_seq(record.tenant)
-            self.run("INSERT INTO outbox VALUES (%s, %s, %s, %s)", (space, after[0], table.name, ticket))
+            self.run("INSERT INTO outbox VALUES (%s, %s, %s, %s)", (space, after[0], table.name, ticket), space)
 
     def done(self, work: Sequence[Waiting]) -> None:
         sql = "DELETE FROM outbox WHERE space = %s AND seq = %s AND ticket = %s"
-        self.run_many(sql, [(self._batch.locked(one.tenant), one.seq, one.ticket) for one in work])
+        keys = [(self._batch.locked(one.tenant), one.seq, one.ticket) for one in work]
+        self.run_many(sql, keys, EVERY_SPACE)
 
     def follow_model(self, model: str | None) -> None:
-        self.run("DELETE FROM followed", ())
+        self.run("DELETE FROM followed", (), EVERY_SPACE)
         if model is not None:
-            self.run("INSERT INTO followed VALUES (%s, '', %s, 0)", (COMMON, model))
+            self.run("INSERT INTO followed VALUES (%s, '', %s, 0)", (COMMON, model), COMMON)
 
     def queue(self, model: str, missing: Missing) -> None:
         sql = "INSERT INTO outbox VALUES (%s, %s, %s, %s) ON CONFLICT DO NOTHING"
-        self.run_many(sql, [(self._batch.locked(tenant), seq, missing.source, seq) for seq, tenant in missing.rows])
+        waiting = [(self._batch.locked(tenant), seq, missing.source, seq) for seq, tenant in missing.rows]
+        self.run_many(sql, waiting, EVERY_SPACE)
         if missing.tenant is not None:
             upsert = (
                 "INSERT INTO followed VALUES (%s, %s, %s, %s) "
                 "ON CONFLICT (space, source) DO UPDATE SET model = excluded.model, upto = excluded.upto"
             )
-            self.run(upsert, (self._batch.locked(missing.tenant), missing.source, model, missing.upto))
+            space = self._batch.locked(missing.tenant)
+            self.run(upsert, (space, missing.source, model, missing.upto), space)

@@ -1,0 +1,76 @@
+"""The page that `holdfast --help` prints: all commands, sorted by what a person wants to do."""
+
+from __future__ import annotations
+
+import shutil
+import textwrap
+from collections.abc import Mapping, Sequence
+
+WIDEST = 100
+NAME_WIDTH = 15
+
+# The first words of all commands. A test checks that each stands here once.
+SECTIONS: Mapping[str, Sequence[str]] = {
+    "Set up": ("serve", "connect", "service", "status", "doctor"),
+    "Save and find": ("remember", "recall", "context", "memories", "memory", "note", "forget", "import", "export"),
+    "Keep it safe": ("snapshot", "vault", "key", "verify"),
+    "Look inside": ("overview", "sessions", "observations", "timeline", "replay", "profile", "graph", "commits", "show",
+                    "watch", "audit"),
+    "Correct what is known": ("evolve", "still-true", "change", "deprecate", "restore", "relate", "relations",
+                              "address", "governance", "auto-forget", "lifecycle"),
+    "What was learned": ("lessons", "lesson", "slots", "slot", "semantic", "procedural", "insights", "crystals",
+                         "summarize", "consolidate", "reflect"),
+    "Plan work": ("actions", "action", "frontier"),
+    "Check the server": ("health", "diagnostics", "flags", "token"),
+    "For agents and other programs": ("mcp", "hook", "observe", "session", "context-prompt", "smart-search", "enrich",
+                                      "import-jsonl", "bridge", "second-brain", "progenly"),
+}  # fmt: skip
+
+# What the commands of two words are about.
+GROUPS: Mapping[str, str] = {
+    "action": "Create and update actions: work that is planned or under way.",
+    "address": "List, add and move the addresses of memories, names such as core://project/database.",
+    "crystals": "List the short notes about summarized sessions, or make them now.",
+    "governance": "Remove several memories, with a reason that the audit log keeps.",
+    "graph": "Show how records, folders and concepts are connected.",
+    "key": "Make, show, back up and trust the keys that sign and encrypt snapshots.",
+    "lesson": "Save, search, strengthen and delete lessons.",
+    "replay": "Play back a recorded session step by step.",
+    "second-brain": "List, read and write pages of Markdown.",
+    "service": "Keep the server running after you log out and after a restart of the machine.",
+    "session": "Start and end a session, and link git commits to it.",
+    "slot": "Read and write one slot, a small named text.",
+    "snapshot": "Create, verify, compare, search and restore sealed copies of the whole memory.",
+    "token": "Create, list and revoke the tokens of clients.",
+    "vault": "Copy snapshots to another place (a folder, S3, Hugging Face), check them and fetch them back.",
+}
+
+
+def help_page(commands: Sequence[tuple[str, str]]) -> str:
+    """The page for commands given as words and summary."""
+    summaries = {words: summary for words, summary in commands if " " not in words}
+    lines = [
+        "Memory for AI agents that is never lost.",
+        "",
+        "usage: holdfast COMMAND [options]",
+        "       holdfast COMMAND --help   explains one command",
+        "       holdfast --version        shows the version",
+    ]
+    for title, names in SECTIONS.items():
+        lines += ["", f"{title}:"]
+        for name in names:
+            lines += _entry(name, summaries.get(name) or group_summary(name, commands))
+    return "\n".join(lines) + "\n"
+
+
+def group_summary(name: str, commands: Sequence[tuple[str, str]]) -> str:
+    """What the commands of a group do, and their second words."""
+    seconds = [words.split()[1] for words, _ in commands if words.startswith(f"{name} ")]
+    return f"{GROUPS[name]} ({', '.join(seconds)})" if seconds else GROUPS[name]
+
+
+def _entry(name: str, summary: str) -> list[str]:
+    """A command and its summary, which goes on below itself."""
+    indent, width = " " * (NAME_WIDTH + 3), min(WIDEST, shutil.get_terminal_size().columns)
+    first = f"  {name:<{NAME_WIDTH}} "
+    return textwrap.wrap(summary, width, initial_indent=first, subsequent_indent=indent, break_on_hyphens=False)

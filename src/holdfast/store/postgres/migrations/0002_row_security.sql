@@ -1,0 +1,2 @@
+-- Row security by space. schema.py puts it on every table that has a column `space`, so there is nothing to do here;
+-- servers of schema 1 do not name the space that they read, and have to be stopped first.
