@@ -55,6 +55,8 @@ def store_of(home: Path) -> str:
 
     home = home.absolute()
     if home not in _chosen.urls:
+        if any(home.glob("gen-00000[1-9]/memory.db")):  # a folder that a restore made holds its memory itself
+            return SQLITE
         _chosen.urls[home] = new_schema()
     return _chosen.urls[home]
 

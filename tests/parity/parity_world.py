@@ -22,7 +22,7 @@ from holdfast.ops.registry import BY_NAME
 from holdfast.serve.run import RunningServer
 from holdfast.settings import Settings, load
 from holdfast.store.damage import Damage, note_damage
-from holdfast.store.data_folder import DataFolder
+from holdfast.store.data_folder import DATABASE
 
 NOON = 1_790_000_000_000
 MINUTE = 60_000
@@ -126,18 +126,19 @@ def prepare(home: Path, nexo: Path) -> Prepared:
 
     try:
         ids = {**_sessions(call, clock), **_kept(call)}
+        _keep_a_damaged_one(engine)
     finally:
         engine.close()
-    _keep_a_damaged_one(home)
     (home / "vault").mkdir()  # empty: a folder that does not exist is none
     return Prepared(home, {**ids, "transcripts": str(transcripts(home)), "nexo": str(nexo)})
 
 
-def _keep_a_damaged_one(home: Path) -> None:
+def _keep_a_damaged_one(engine: Engine) -> None:
     """A generation that a restore would have kept aside, older than the live one."""
-    live = DataFolder(home).current()
-    shutil.copytree(home / live, home / "gen-000000")
-    note_damage(home / "gen-000000", Damage("unknown", "a page cannot be read"))
+    damaged = engine.path / "gen-000000"
+    damaged.mkdir()
+    engine.capture(damaged / DATABASE, Caller().tenant)
+    note_damage(damaged, Damage("unknown", "a page cannot be read"))
 
 
 def _sessions(call: Any, clock: StillClock) -> dict[str, str]:

@@ -14,8 +14,8 @@ from pathlib import Path
 
 from pgvector.psycopg import register_vector
 
-from holdfast.core.disk import disk_faults
-from holdfast.core.errors import Fault, NotFound
+from holdfast.core.disk import disk_faults, write_durably
+from holdfast.core.errors import DataDamaged, Fault, NotFound
 from holdfast.core.model import Event
 from holdfast.core.ports import Clock
 from holdfast.store.data_folder import DATABASE, DataFolder
@@ -46,13 +46,37 @@ class PostgresMemory:
     def has_any(self) -> bool:
         return True  # an empty database is filled from a vault once it is open
 
+    def recover(self) -> None:
+        """See `engine_port.LiveMemory.recover`: the database was switched, and the pointer of the folder was not."""
+        try:
+            name, space, tenant = self._switching.read_text(encoding="utf-8").split(" ", 2)
+        except FileNotFoundError:
+            return
+        with disk_faults(f"read {self._switching.name}"), connected(self._url) as db:
+            live = db.execute("SELECT 1 FROM tenants WHERE tenant = %s AND live = %s", (tenant, space)).fetchone()
+            if live is not None and self._folder.current() != name:
+                self._folder.switch(name)
+            self._switching.unlink()
+
+    @property
+    def _switching(self) -> Path:
+        """Which generation is about to become live: name, space and tenant."""
+        return self._folder.home / "SWITCHING"
+
     def open(self) -> None:
         if self._store is None:
             self._store = PostgresStore(self._url, self._publish, self._telling)
-            if not self._folder.generations():
-                with disk_faults("make the first generation"):
-                    (self._folder.home / FIRST).mkdir(mode=0o700)
-                self._folder.point_back(FIRST)
+            self._point()
+
+    def _point(self) -> None:
+        """Have a generation to point to. A pointer that is lost costs the next undo, and no record."""
+        with suppress(DataDamaged):
+            self._folder.current()
+            return
+        names = self._folder.generations()
+        with disk_faults("make the first generation"):
+            (self._folder.home / FIRST).mkdir(mode=0o700, exist_ok=True)
+        self._folder.point_back(names[-1] if names else FIRST)
 
     def accept(self) -> None:
         self._fault = None
@@ -117,23 +141,26 @@ class PostgresMemory:
                 old, view = int(row[0]), View(db)
                 name_it = "UPDATE spaces SET generation = %s WHERE space = %s"  # as undo will know it
                 view.see(old).execute(name_it, (self._folder.current(), old))
+                before = self._folder.generations()
                 name = build(_FrozenSpace(self, tenant))
-                new = self._filled(view, name, tenant)
+                new = self._chosen(view, name, tenant) if name in before else self._filled(view, name, tenant)
                 carry_tokens(view.see(EVERY_SPACE), old, new)
                 seq = "(SELECT last_seq FROM spaces WHERE space = %s)"
                 db.execute(
                     f"UPDATE spaces SET last_seq = greatest(last_seq, {seq}) WHERE space = %s".encode(), (old, new)
                 )
                 db.execute("UPDATE tenants SET live = %s, previous = %s WHERE tenant = %s", (new, old, tenant))
+                write_durably(self._switching, f"{name} {new} {tenant}".encode())
             self._settle(db, name, tenant)
         self._fault = None
         return name
 
     def _filled(self, view: View, name: str, tenant: str) -> int:
-        """The space of a generation: made of its file, or the one that was live before."""
-        database = self._folder.home / name / DATABASE
-        if database.is_file():
-            return load(view, database, tenant, name)
+        """The space of a generation that was built, made of its file."""
+        return load(view, self._folder.database_of(name), tenant, name)
+
+    def _chosen(self, view: View, name: str, tenant: str) -> int:
+        """The space of a generation that was live before. A file in its folder is of an earlier engine."""
         space = _previous(view.see(EVERY_SPACE), name, tenant)
         if space is None:
             raise NotFound(f"restore: there is no generation {name[:40]}")
@@ -143,6 +170,7 @@ class PostgresMemory:
         """Point to the generation that is live now, and remove what is not needed any more; nothing depends on that."""
         with suppress(Fault), disk_faults(f"settle {name}"):
             self._folder.switch(name)
+            self._switching.unlink()
             (self._folder.home / name / DATABASE).unlink(missing_ok=True)
         sql = (
             "SELECT s.space FROM spaces AS s JOIN tenants AS t ON t.tenant = s.tenant WHERE s.tenant = %s "
@@ -157,6 +185,7 @@ class PostgresMemory:
     def close(self) -> None:
         if self._store is not None:
             self._store.close()
+            self._store, self._fault = None, Fault("store: it is closed")
 
     def close_anyway(self) -> None:
         with suppress(Fault):

@@ -35,7 +35,11 @@ DERIVED: dict[str, tuple[str, ...]] = {
     "recalls": ("seq", "count", "at"),
 }
 EVENT = ("tenant", "agent", "kind", "body")  # the place is given anew
-_VECTORS = ("space", "seq", "part", "model", "dims", "hash", "numbers", "luck", "checksum")
+# With their types: written as text, the numbers would take most of the time of a restore.
+_VECTORS = {
+    "space": "int8", "seq": "int8", "part": "int8", "model": "text", "dims": "int8", "hash": "bytea",
+    "numbers": "halfvec", "luck": "float8", "checksum": "int8",
+}  # fmt: skip
 
 
 def capture(view: View, into: Path, tenant: str, *, check: bool, whole: bool = False) -> CapturedFile:
@@ -113,9 +117,9 @@ def load(view: View, path: Path, tenant: str, generation: str, *, whole: bool = 
         sketches = ((hash, seq) for seq, hashes in reader.sketches() for hash in dict.fromkeys(hashes))
         _copy(db, "sketches", ("hash", "seq"), space, sketches)
         vectors = (
-            row[1:] for one in reader.vectors() for row in vector_rows(space, one.seq, one.model, one.hash, one.numbers)
+            row for one in reader.vectors() for row in vector_rows(space, one.seq, one.model, one.hash, one.numbers)
         )
-        _copy(db, "vectors", _VECTORS[1:], space, vectors)
+        _copy_vectors(db, vectors)
         if whole:  # last: until the commit no other event is stored, as their order is that of the commits
             db.execute("SELECT pg_advisory_xact_lock(%s)", (EVENTS_LOCK,))
             _copy(db, "events", EVENT, space, reader.rows("events", EVENT, "place"))
@@ -131,6 +135,14 @@ def _copy(db: Connection, table: str, columns: Sequence[str], space: int, rows: 
             copy.write_row(row)
     db.execute(f"INSERT INTO {table} (space, {names}) SELECT %s, {names} FROM staged".encode(), (space,))
     db.execute("DROP TABLE staged")
+
+
+def _copy_vectors(db: Connection, rows: Iterable[Sequence[Any]]) -> None:
+    sql = f"COPY vectors ({', '.join(_VECTORS)}) FROM STDIN (FORMAT BINARY)"
+    with db.cursor() as cursor, cursor.copy(sql.encode()) as copy:
+        copy.set_types(list(_VECTORS.values()))
+        for row in rows:
+            copy.write_row(row)
 
 
 class _Sum:

@@ -61,7 +61,7 @@ class FileWriter:
         with as_faults():
             again = "SELECT seq, doc FROM word_rows WHERE doc != seq ORDER BY seq"
             self._db.execute(f"INSERT INTO word_again {again}")
-            self._db.executemany("INSERT INTO sketches VALUES (?, ?, ?)", list(sketch_rows(self._db)))
+            self._db.executemany("INSERT INTO sketches VALUES (?, ?, ?)", sketch_rows(self._db))
             set_counter(self._db, last_seq)
             tally_again(self._db)
             self._db.execute("COMMIT")
@@ -76,6 +76,8 @@ class FileReader:
 
     def __init__(self, path: Path):
         self._db = open_reader(path)
+        with as_faults():
+            self._db.execute("PRAGMA mmap_size = 0").fetchall()  # every page is read once: mapped, they would be held
 
     def last_seq(self) -> int:
         with as_faults():

@@ -93,6 +93,8 @@ class WholeReader:
 
     def __init__(self, path: Path):
         self._db = open_reader(path)
+        with as_faults():
+            self._db.execute("PRAGMA mmap_size = 0").fetchall()  # every page is read once: mapped, they would be held
 
     def tenants(self) -> list[str]:
         """All that have a record, a token or an event."""
