@@ -6,7 +6,7 @@ same store until the test ends.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
@@ -41,10 +41,7 @@ def on_engine(engine: str) -> Iterator[None]:
         yield
     finally:
         _chosen.engine = before
-        inside = [url for home, url in _chosen.urls.items() if home not in outside]
-        _chosen.urls = outside
-        for url in inside:
-            _give_back(url)
+        _empty(home for home in _chosen.urls if home not in outside)
 
 
 def store_of(home: Path) -> str:
@@ -69,7 +66,13 @@ def copy_store(home: Path, other: Path) -> None:
         copy_rows(store_of(home), store_of(other))
 
 
-def _give_back(url: str) -> None:
-    from postgres_server import give_back
+def forget_stores(folder: Path) -> None:
+    """Empty the stores of data folders that were removed, for an example that begins anew in the same folder."""
+    _empty(home for home in _chosen.urls if home.is_relative_to(folder.absolute()))
 
-    give_back(url)
+
+def _empty(homes: Iterable[Path]) -> None:
+    for home in list(homes):
+        from postgres_server import give_back
+
+        give_back(_chosen.urls.pop(home))

@@ -14,6 +14,7 @@ from pathlib import Path
 
 from pgvector.psycopg import register_vector
 
+from holdfast.core.cleanup import OnFailure
 from holdfast.core.disk import disk_faults, write_durably
 from holdfast.core.errors import DataDamaged, Fault, NotFound
 from holdfast.core.model import Event
@@ -47,20 +48,24 @@ class PostgresMemory:
         return True  # an empty database is filled from a vault once it is open
 
     def recover(self) -> None:
-        """See `engine_port.LiveMemory.recover`: the database was switched, and the pointer of the folder was not."""
+        """See `engine_port.LiveMemory.recover`: the pointer of the folder was switched, and the database was not."""
         try:
-            name, space, tenant = self._switching.read_text(encoding="utf-8").split(" ", 2)
+            before, space, tenant = self._switching.read_text(encoding="utf-8").split(" ", 2)
         except FileNotFoundError:
             return
         with disk_faults(f"read {self._switching.name}"), connected(self._url) as db:
             live = db.execute("SELECT 1 FROM tenants WHERE tenant = %s AND live = %s", (tenant, space)).fetchone()
-            if live is not None and self._folder.current() != name:
-                self._folder.switch(name)
+            if live is None:
+                self._folder.point_back(before)
             self._switching.unlink()
+
+    def _try_to_recover(self) -> None:
+        with suppress(Fault):  # a database that does not answer now: the next start does it
+            self.recover()
 
     @property
     def _switching(self) -> Path:
-        """Which generation is about to become live: name, space and tenant."""
+        """Notes a switch until it is done: the generation before, and the space and tenant that are to be live."""
         return self._folder.home / "SWITCHING"
 
     def open(self) -> None:
@@ -132,7 +137,7 @@ class PostgresMemory:
     def exchange(self, build: Build, tenant: str) -> str:
         """See `engine_port.Memory.exchange`. Writers of the tenant, on any server, get a retryable fault meanwhile."""
         self.opened().write(lambda tx: tx.next_seq(tenant))  # a space, if there is none yet
-        with self._exchanging, connected(self._url) as db:
+        with self._exchanging, OnFailure(self._try_to_recover), connected(self._url) as db:
             register_vector(db)
             with db.transaction():  # its commit is the switch: before it nothing changed
                 row = db.execute("SELECT live FROM tenants WHERE tenant = %s FOR UPDATE", (tenant,)).fetchone()
@@ -150,7 +155,7 @@ class PostgresMemory:
                     f"UPDATE spaces SET last_seq = greatest(last_seq, {seq}) WHERE space = %s".encode(), (old, new)
                 )
                 db.execute("UPDATE tenants SET live = %s, previous = %s WHERE tenant = %s", (new, old, tenant))
-                write_durably(self._switching, f"{name} {new} {tenant}".encode())
+                self._point_to(name, new, tenant)
             self._settle(db, name, tenant)
         self._fault = None
         return name
@@ -166,10 +171,15 @@ class PostgresMemory:
             raise NotFound(f"restore: there is no generation {name[:40]}")
         return space
 
+    def _point_to(self, name: str, space: int, tenant: str) -> None:
+        """Switch the folder's pointer, which says what its memory folders are to be. It goes first: if the commit
+        does not follow, it is set back, at once or at the next start."""
+        write_durably(self._switching, f"{self._folder.current()} {space} {tenant}".encode())
+        self._folder.switch(name)
+
     def _settle(self, db: Connection, name: str, tenant: str) -> None:
-        """Point to the generation that is live now, and remove what is not needed any more; nothing depends on that."""
+        """Remove what is not needed any more; nothing depends on that."""
         with suppress(Fault), disk_faults(f"settle {name}"):
-            self._folder.switch(name)
             self._switching.unlink()
             (self._folder.home / name / DATABASE).unlink(missing_ok=True)
         sql = (

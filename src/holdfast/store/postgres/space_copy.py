@@ -37,7 +37,7 @@ DERIVED: dict[str, tuple[str, ...]] = {
 EVENT = ("tenant", "agent", "kind", "body")  # the place is given anew
 # With their types: written as text, the numbers would take most of the time of a restore.
 _VECTORS = {
-    "space": "int8", "seq": "int8", "part": "int8", "model": "text", "dims": "int8", "hash": "bytea",
+    "seq": "int8", "part": "int8", "model": "text", "dims": "int8", "hash": "bytea",
     "numbers": "halfvec", "luck": "float8", "checksum": "int8",
 }  # fmt: skip
 
@@ -117,32 +117,31 @@ def load(view: View, path: Path, tenant: str, generation: str, *, whole: bool = 
         sketches = ((hash, seq) for seq, hashes in reader.sketches() for hash in dict.fromkeys(hashes))
         _copy(db, "sketches", ("hash", "seq"), space, sketches)
         vectors = (
-            row for one in reader.vectors() for row in vector_rows(space, one.seq, one.model, one.hash, one.numbers)
+            row[1:] for one in reader.vectors() for row in vector_rows(space, one.seq, one.model, one.hash, one.numbers)
         )
-        _copy_vectors(db, vectors)
+        _copy(db, "vectors", tuple(_VECTORS), space, vectors, tuple(_VECTORS.values()))
         if whole:  # last: until the commit no other event is stored, as their order is that of the commits
             db.execute("SELECT pg_advisory_xact_lock(%s)", (EVENTS_LOCK,))
             _copy(db, "events", EVENT, space, reader.rows("events", EVENT, "place"))
     return space
 
 
-def _copy(db: Connection, table: str, columns: Sequence[str], space: int, rows: Iterable[Sequence[Any]]) -> None:
-    """Rows go through a table of this transaction: COPY does not write to one that has row security."""
+def _copy(
+    db: Connection, table: str, columns: Sequence[str], space: int, rows: Iterable[Sequence[Any]],
+    types: Sequence[str] = (),
+) -> None:  # fmt: skip
+    """Rows go through a table of this transaction: COPY does not write to one that has row security. With the types of
+    their columns they are not written as text on the way."""
     names = ", ".join(columns)
     db.execute(f"CREATE TEMPORARY TABLE staged ON COMMIT DROP AS SELECT {names} FROM {table} WHERE false".encode())
-    with db.cursor() as cursor, cursor.copy(f"COPY staged ({names}) FROM STDIN".encode()) as copy:
+    binary = " (FORMAT BINARY)" if types else ""
+    with db.cursor() as cursor, cursor.copy(f"COPY staged ({names}) FROM STDIN{binary}".encode()) as copy:
+        if types:
+            copy.set_types(types)
         for row in rows:
             copy.write_row(row)
     db.execute(f"INSERT INTO {table} (space, {names}) SELECT %s, {names} FROM staged".encode(), (space,))
     db.execute("DROP TABLE staged")
-
-
-def _copy_vectors(db: Connection, rows: Iterable[Sequence[Any]]) -> None:
-    sql = f"COPY vectors ({', '.join(_VECTORS)}) FROM STDIN (FORMAT BINARY)"
-    with db.cursor() as cursor, cursor.copy(sql.encode()) as copy:
-        copy.set_types(list(_VECTORS.values()))
-        for row in rows:
-            copy.write_row(row)
 
 
 class _Sum:
