@@ -28,8 +28,8 @@ from holdfast.core.model import Caller
 from holdfast.store.data_folder import DataFolder
 from holdfast.store.postgres import move as database
 from holdfast.store.postgres.move import DatabaseSource, DatabaseTarget
-from holdfast.store.sqlite.files.whole_tenant import Assembly
-from holdfast.store.sqlite.move import FolderSource, FolderTarget
+from holdfast.store.sqlite.move.folder_move import FolderSource, FolderTarget
+from holdfast.store.sqlite.move.whole_tenant import Assembly
 
 Copied = Callable[[str], tuple[str, str, dict[str, Any]]]
 

@@ -13,9 +13,9 @@ from holdfast.core.ports import Clock
 from holdfast.store.damage import WayOut
 from holdfast.store.data_folder import DataFolder
 from holdfast.store.engine_port import LiveMemory
-from holdfast.store.move.port import EmptyStore, Source, Target, View
+from holdfast.store.move.move_port import EmptyStore, Source, Target, View
 from holdfast.store.sqlite.live import LiveStore
-from holdfast.store.sqlite.move import FolderSource, FolderTarget
+from holdfast.store.sqlite.move.folder_move import FolderSource, FolderTarget
 from holdfast.store.sqlite.store import SqliteStore
 
 EMBEDDED = "sqlite"

@@ -19,8 +19,8 @@ from holdfast.core.errors import Conflict, Fault, InvalidRequest
 from holdfast.core.model import Json
 from holdfast.store.data_folder import FolderLock
 from holdfast.store.engines import is_database, preview_of, source_of, target_of
-from holdfast.store.move.run import Move, Progress, plan_of
-from holdfast.store.move.staging import Staging
+from holdfast.store.move.move_run import Move, Progress, plan_of
+from holdfast.store.move.stage import Staging
 
 STAGE = ".move"
 

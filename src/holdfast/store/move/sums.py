@@ -12,7 +12,7 @@ from typing import Any
 
 import orjson
 
-from holdfast.store.move.port import Rows
+from holdfast.store.move.move_port import Rows
 from holdfast.store.rows import shape_of
 from holdfast.store.tables import TABLES
 

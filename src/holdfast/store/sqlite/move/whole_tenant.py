@@ -30,9 +30,9 @@ from holdfast.store.sqlite.files.copy_rows import (
     tally_again,
 )
 from holdfast.store.sqlite.files.derived_data import is_complete, make_derived
-from holdfast.store.sqlite.files.renumber import renumber
 from holdfast.store.sqlite.files.row_transfer import FileVector
 from holdfast.store.sqlite.integrity import verify_records
+from holdfast.store.sqlite.move.renumber import renumber
 from holdfast.store.sqlite.vectors.nearest import unpack_vectors
 from holdfast.store.tables import TABLES
 

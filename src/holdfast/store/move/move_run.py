@@ -12,8 +12,8 @@ from dataclasses import dataclass
 from typing import Literal
 
 from holdfast.core.errors import Conflict, DataDamaged
-from holdfast.store.move.port import Source, Target, View
-from holdfast.store.move.staging import StagedTenant, Staging
+from holdfast.store.move.move_port import Source, Target, View
+from holdfast.store.move.stage import StagedTenant, Staging
 from holdfast.store.move.sums import sums_of
 
 # What is being done, for which tenant, how many tenants are done, and how many there are.

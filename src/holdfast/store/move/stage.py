@@ -10,7 +10,7 @@ from pathlib import Path
 import orjson
 
 from holdfast.core.disk import disk_faults, write_durably
-from holdfast.store.move.port import Source
+from holdfast.store.move.move_port import Source
 from holdfast.store.move.sums import Sums, sums_of
 from holdfast.store.portable import WholeReader, check_whole
 

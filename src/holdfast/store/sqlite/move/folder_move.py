@@ -21,8 +21,8 @@ from holdfast.store.port import Finding
 from holdfast.store.sqlite.database import migrate, open_checker
 from holdfast.store.sqlite.files.copy_rows import open_private
 from holdfast.store.sqlite.files.row_transfer import FileVector
-from holdfast.store.sqlite.files.whole_tenant import Assembly, WholeReader, capture_whole
 from holdfast.store.sqlite.integrity import verify
+from holdfast.store.sqlite.move.whole_tenant import Assembly, WholeReader, capture_whole
 
 COPY, ASSEMBLED = "source.db", "assembled.db"
 
