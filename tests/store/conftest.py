@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
+from postgres_server import give_back, new_schema
 from store_places import ENGINES, SHARED_MEMORY, Place
 
 from holdfast.store.port import Store
@@ -39,3 +40,18 @@ def place(request: pytest.FixtureRequest, quick_folder: Path) -> Iterator[Place]
 @pytest.fixture
 def store(place: Place) -> Store:
     return place.open()
+
+
+@pytest.fixture
+def url() -> Iterator[str]:
+    """The address of an empty schema of PostgreSQL."""
+    made = new_schema()
+    yield made
+    give_back(made)
+
+
+@pytest.fixture
+def other_url() -> Iterator[str]:
+    made = new_schema()
+    yield made
+    give_back(made)

@@ -38,20 +38,6 @@ TENANTS = (Caller(), ANN, BOB)
 TEXTS = ("the amber cabinet holds the spare keys", "the ferry leaves at noon", "basalt columns line the northern shore")
 
 
-@pytest.fixture
-def url() -> Iterator[str]:
-    made = new_schema()
-    yield made
-    give_back(made)
-
-
-@pytest.fixture
-def other_url() -> Iterator[str]:
-    made = new_schema()
-    yield made
-    give_back(made)
-
-
 def opened(store: str, folder: Path) -> World:
     """The memory at an address; a database needs a folder of its server."""
     if store.startswith("postgresql"):

@@ -10,7 +10,7 @@ from typing import Any
 
 import psycopg
 import pytest
-from postgres_server import as_admin, empty_schema, give_back, new_schema
+from postgres_server import as_admin, empty_schema
 from sample_records import TENANT, add, sample
 from world import World, running
 
@@ -21,13 +21,6 @@ from holdfast.store.postgres.store import PostgresStore
 from holdfast.store.tables import MEMORIES, NOTES
 
 OLD, NEW = "the amber cabinet holds the spare keys", "deploys happen on Tuesday"
-
-
-@pytest.fixture
-def url() -> Iterator[str]:
-    made = new_schema()
-    yield made
-    give_back(made)
 
 
 @pytest.fixture
