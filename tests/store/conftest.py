@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import tempfile
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
+from contextlib import ExitStack
 from pathlib import Path
 
 import pytest
@@ -11,6 +12,7 @@ from postgres_server import give_back, new_schema
 from store_places import ENGINES, SHARED_MEMORY, Place
 
 from holdfast.store.port import Store
+from holdfast.store.postgres.store import PostgresStore
 
 
 @pytest.fixture
@@ -44,7 +46,7 @@ def store(place: Place) -> Store:
 
 @pytest.fixture
 def url() -> Iterator[str]:
-    """The address of an empty schema of PostgreSQL."""
+    """A schema of PostgreSQL without rows."""
     made = new_schema()
     yield made
     give_back(made)
@@ -55,3 +57,16 @@ def other_url() -> Iterator[str]:
     made = new_schema()
     yield made
     give_back(made)
+
+
+@pytest.fixture
+def opened(url: str) -> Iterator[Callable[[], PostgresStore]]:
+    """Opens the schema, as often as servers would."""
+    with ExitStack() as stack:
+
+        def open_store() -> PostgresStore:
+            store = PostgresStore(url, lambda event: None)
+            stack.callback(store.close)
+            return store
+
+        yield open_store

@@ -19,6 +19,7 @@ from holdfast.store.portable import FileVector
 from holdfast.store.postgres.batch import FIRST
 from holdfast.store.postgres.pool import EVERY_SPACE, Connection, Pool, View, connected, faults, moment
 from holdfast.store.postgres.schema import AHEAD, known_steps, schema_of
+from holdfast.store.postgres.shared.notices import Notice, notify
 from holdfast.store.postgres.space_copy import capture, load, remove_space, stream, stream_vectors
 from holdfast.store.postgres.store import PostgresStore
 
@@ -128,6 +129,7 @@ class DatabaseTarget(_Reading):
                     "DO UPDATE SET live = excluded.live, previous = excluded.previous",
                     (tenant, new, row[0] if row else None),
                 )
+                notify(db, Notice("switched", tenant=tenant))  # servers of the target know the space that was live
                 if row and row[1] is not None:
                     remove_space(view.see(row[1]), row[1])
 

@@ -17,7 +17,7 @@ from holdfast.core.errors import DataDamaged
 from holdfast.store.engine_port import CapturedFile
 from holdfast.store.port import Table
 from holdfast.store.portable import FileReader, FileVector, FileWriter, check_store, describe
-from holdfast.store.postgres.batch import EVENTS_LOCK, new_space
+from holdfast.store.postgres.batch import new_space
 from holdfast.store.postgres.pool import EVERY_SPACE, Connection, View
 from holdfast.store.postgres.vectors import numbers_of, vector_rows
 from holdfast.store.rows import shape_of
@@ -120,8 +120,7 @@ def load(view: View, path: Path, tenant: str, generation: str, *, whole: bool = 
             row[1:] for one in reader.vectors() for row in vector_rows(space, one.seq, one.model, one.hash, one.numbers)
         )
         _copy(db, "vectors", tuple(_VECTORS), space, vectors, tuple(_VECTORS.values()))
-        if whole:  # last: until the commit no other event is stored, as their order is that of the commits
-            db.execute("SELECT pg_advisory_xact_lock(%s)", (EVENTS_LOCK,))
+        if whole:
             _copy(db, "events", EVENT, space, reader.rows("events", EVENT, "place"))
     return space
 
@@ -185,5 +184,16 @@ def carry_tokens(db: Connection, old: int, new: int) -> None:
 def remove_space(db: Connection, space: int) -> None:
     """Remove all rows of a space that no tenant needs any more."""
     names = [table.name for table in TABLES]
-    for name in (*names, *DERIVED, "sketches", "vectors", "followed", "tallies", "spaces"):
+    for name in (
+        *names,
+        *DERIVED,
+        "sketches",
+        "vectors",
+        "followed",
+        "tallies",
+        "leases",
+        "rate_limits",
+        "live_events",
+        "spaces",
+    ):
         db.execute(f"DELETE FROM {name} WHERE space = %s".encode(), (space,))
