@@ -24,13 +24,13 @@ from holdfast.store.fulltext.word_search import WordIndex
 from holdfast.store.port import Tx
 from holdfast.store.postgres.batch import Batch
 from holdfast.store.postgres.pool import Connection, Pool, fault_of
+from holdfast.store.postgres.shared.event_log import note_events
 from holdfast.store.postgres.tx import PostgresTx
 
 T = TypeVar("T")
 
 # A batch holds its locks while it runs: enough to share a commit, not so many that the first waits long.
 BATCH = 64
-_EVENTS = 0x45564E54  # "EVNT": the advisory lock of the order of events
 
 
 class _Job:
@@ -53,7 +53,10 @@ class GroupCommit:
         publish: Callable[[Event], None],
         index: WordIndex,
         telling: Clock | None = None,
+        server: str = "",
     ):
+        """`server` names this one in what is logged for others."""
+        self._server = server
         self._pool = pool
         self._publish = publish
         self._index = index
@@ -104,12 +107,10 @@ class GroupCommit:
         running = _Running(Batch(db), self._index, self._telling)
         db.execute("BEGIN")
         try:
-            if self._telling is not None:
-                # Events are dropped from the front once they were sent: their places must be in the order of commits.
-                db.execute("SELECT pg_advisory_xact_lock(%s)", (_EVENTS,))
             self._running.now = running
             for job in jobs:
                 running.run(job)
+            note_events(running.batch, self._server, (event for tx in running.finished for event in tx.events))
             running.batch.record(tx.tallies for tx in running.finished)
             db.execute("COMMIT")
         except BaseException:
