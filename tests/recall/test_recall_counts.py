@@ -15,6 +15,8 @@ from holdfast.core.model import Caller
 from holdfast.serve.background.maintenance import Maintenance
 from holdfast.store.tables import MEMORIES, OBSERVATIONS
 
+pytestmark = pytest.mark.engines
+
 FIRST = "the lantern of the northern harbour burns whale oil"
 SECOND = "a lantern hangs above the southern gate at dusk"
 
