@@ -274,7 +274,7 @@ def still_server(settings: Settings) -> Iterator[Serving]:
         patch("holdfast.serve.run.Engine", still_engine),
         patch("holdfast.serve.background.maintenance.INDEX_SECONDS", 3_600.0),
         patch("holdfast.serve.background.vector_worker.VectorWorker.start", lambda self: None),
-        patch("holdfast.serve.background.learning_thread.LOOK_SECONDS", 3_600.0),
+        patch("holdfast.serve.background.learning_thread.LearningThread.start", lambda self: None),
         patch("holdfast.serve.background.schedule.LOOK_SECONDS", 3_600.0),
     ):
         server = RunningServer(settings, on_ready)
