@@ -15,7 +15,7 @@ from sample_records import TENANT, add, sample
 from world import World, running
 
 from holdfast.cli.main import main
-from holdfast.core.errors import Fault, InvalidSettings, Restoring, StoreUnreachable
+from holdfast.core.errors import Fault, InvalidSettings, Restoring, StoreForeign, StoreUnreachable
 from holdfast.store.port import Condition, Store, Tx
 from holdfast.store.postgres.store import PostgresStore
 from holdfast.store.tables import MEMORIES, NOTES
@@ -252,7 +252,7 @@ def test_a_database_of_something_else_is_refused_and_left_alone() -> None:
     other = empty_schema()
     with psycopg.connect(other) as db:
         db.execute("CREATE TABLE customers (id bigint)")
-    with pytest.raises(InvalidSettings, match="not Holdfast's"):
+    with pytest.raises(StoreForeign, match="not Holdfast's"):
         PostgresStore(other, lambda event: None)
     with psycopg.connect(other) as db:
         names = db.execute("SELECT tablename FROM pg_tables WHERE schemaname = current_schema()").fetchall()

@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Callable
 from pathlib import Path
 
-from holdfast.core.errors import InvalidSettings
+from holdfast.core.errors import InvalidSettings, StoreAmbiguous
 from holdfast.core.model import Event
 from holdfast.core.ports import Clock
 from holdfast.store.damage import WayOut
-from holdfast.store.data_folder import DataFolder
+from holdfast.store.data_folder import DATABASE, DataFolder
 from holdfast.store.engine_port import LiveMemory
 from holdfast.store.sqlite.live import LiveStore
 from holdfast.store.sqlite.store import SqliteStore
@@ -26,14 +26,26 @@ def live_memory(
 
     Raises:
         InvalidSettings: the engine's libraries are not installed.
+        StoreAmbiguous: the records are elsewhere.
     """
     if store != EMBEDDED:
         return _on_postgres(store, folder, publish, telling)
+    _refuse_elsewhere(folder)
 
     def open_store(database: Path) -> SqliteStore:
         return SqliteStore(database, publish, telling, way_out)
 
     return LiveStore(folder, open_store)
+
+
+def _refuse_elsewhere(folder: DataFolder) -> None:
+    """A folder whose records are in a database would otherwise get a second, empty memory."""
+    noted = folder.noted_store()
+    if noted and folder.generations() and not (folder.home / folder.current() / DATABASE).is_file():
+        raise StoreAmbiguous(
+            f"store: the memory of this data folder is kept in {noted}, and HOLDFAST_STORE does not name it",
+            hint="Set HOLDFAST_STORE to its address, or name another data folder with --data.",
+        )
 
 
 def _on_postgres(url: str, folder: DataFolder, publish: Callable[[Event], None], telling: Clock | None) -> LiveMemory:

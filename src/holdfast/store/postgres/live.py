@@ -15,19 +15,22 @@ from pathlib import Path
 from pgvector.psycopg import register_vector
 
 from holdfast.core.disk import disk_faults
-from holdfast.core.errors import Fault, NotFound
+from holdfast.core.errors import Fault, NotFound, StoreAmbiguous
 from holdfast.core.model import Event
 from holdfast.core.ports import Clock
 from holdfast.store.data_folder import DATABASE, DataFolder
 from holdfast.store.engine_port import Build, CapturedFile
 from holdfast.store.port import Store
+from holdfast.store.portable import describe
 from holdfast.store.postgres.batch import FIRST
 from holdfast.store.postgres.pool import EVERY_SPACE, Connection, View, connected, faults, moment
+from holdfast.store.postgres.schema import is_in_use
 from holdfast.store.postgres.session import Row, Session
 from holdfast.store.postgres.space_copy import capture, carry_tokens, load, remove_space
 from holdfast.store.postgres.store import PostgresStore
 from holdfast.store.unavailable import ClosedStore
 
+ENGINE = "postgresql"
 RECORD_BYTES = 4_096  # of a captured file, about
 
 
@@ -48,11 +51,25 @@ class PostgresMemory:
 
     def open(self) -> None:
         if self._store is None:
+            self._refuse_two()
             self._store = PostgresStore(self._url, self._publish, self._telling)
+            self._folder.note_store(ENGINE)
             if not self._folder.generations():
                 with disk_faults("make the first generation"):
                     (self._folder.home / FIRST).mkdir(mode=0o700)
                 self._folder.point_back(FIRST)
+
+    def _refuse_two(self) -> None:
+        """An empty database beside a folder with records: the agents would have lost their memory, without a word."""
+        if not self._folder.generations() or not _has_records(self._folder):
+            return
+        with connected(self._url) as db:
+            if not is_in_use(db):
+                raise StoreAmbiguous(
+                    "store: the data folder holds a memory, and the database that HOLDFAST_STORE names is empty",
+                    hint="Unset HOLDFAST_STORE to use the folder's memory, or name another data folder with --data to "
+                    "start with an empty one. A snapshot in a vault carries a memory over (docs/postgres.md).",
+                )
 
     def accept(self) -> None:
         self._fault = None
@@ -161,6 +178,17 @@ class PostgresMemory:
     def close_anyway(self) -> None:
         with suppress(Fault):
             self.close()
+
+
+def _has_records(folder: DataFolder) -> bool:
+    """Whether the embedded store of the folder has any; one that cannot be read may have."""
+    database = folder.home / folder.current() / DATABASE
+    if not database.is_file():
+        return False
+    try:
+        return bool(describe(database).rows)
+    except Fault:
+        return True
 
 
 def _previous(db: Connection, generation: str, tenant: str) -> int | None:

@@ -17,11 +17,20 @@ from typing import Any, Final, Literal, TypeAlias
 import psycopg
 from pgvector.psycopg import register_vector
 from psycopg import errors
+from psycopg.conninfo import conninfo_to_dict, make_conninfo
 from psycopg.pq import TransactionStatus
 from psycopg_pool import ConnectionPool, PoolTimeout
 
 from holdfast.core.cleanup import OnFailure
-from holdfast.core.errors import DataDamaged, Fault, InvalidSettings, StorageFull, StoreUnreachable
+from holdfast.core.errors import (
+    DataDamaged,
+    Fault,
+    InvalidSettings,
+    StorageFull,
+    StoreForbidden,
+    StoreLoginRefused,
+    StoreUnreachable,
+)
 
 Space: TypeAlias = int | Literal["", "*"]
 NO_SPACE: Final = ""  # sees no rows of tenants
@@ -48,6 +57,39 @@ _SETTINGS = (
 )
 
 
+# What a server says that refuses a login: libpq has no code for it. In a language other than English it is taken for a
+# server that does not answer.
+_REFUSED_LOGIN = re.compile(
+    r"authentication failed|no password supplied|no pg_hba\.conf entry|not permitted to log in"
+    r"|(?:role|database) .* does not exist|permission denied for database"
+)
+CONNECT_SECONDS = 5  # for each host of the address
+
+
+def conninfo(url: str) -> str:
+    """The address with what Holdfast adds to it where it says nothing: of several hosts the one that takes writes, and
+    how long to wait for each.
+
+    Raises:
+        InvalidSettings: it is no address. The message of the library may hold the password and is left out.
+    """
+    try:
+        given = conninfo_to_dict(url)
+        if not all(port.isdecimal() for port in str(given.get("port", "")).split(",") if port):
+            raise psycopg.ProgrammingError
+        return make_conninfo(
+            url,
+            target_session_attrs=given.get("target_session_attrs", "read-write"),
+            connect_timeout=given.get("connect_timeout", CONNECT_SECONDS),
+            application_name=given.get("application_name", "holdfast"),
+        )
+    except psycopg.ProgrammingError:
+        raise InvalidSettings(
+            "HOLDFAST_STORE: this is not an address of PostgreSQL",
+            hint="Write postgresql://user@host:port/name, with special characters in percent encoding.",
+        ) from None
+
+
 class Pool:
     """Connections that are made when they are needed, and made anew when they are lost."""
 
@@ -58,12 +100,12 @@ class Pool:
             StoreUnreachable: no connection can be made.
         """
         self._pool = ConnectionPool(
-            url,
+            conninfo(url),
             connection_class=Connection,
             min_size=1,
             max_size=POOL_SIZE,
             timeout=WAIT_SECONDS,
-            kwargs={"autocommit": True, "application_name": "holdfast"},
+            kwargs={"autocommit": True},
             check=_check,
             configure=_prepare,
             open=False,
@@ -105,7 +147,7 @@ def _prepare(db: Connection) -> None:
 @contextmanager
 def connected(url: str) -> Iterator[Connection]:
     """One connection of its own, without the limits of the pool's: for migrations and what takes long."""
-    with faults(), Connection.connect(url, autocommit=True, application_name="holdfast") as db:
+    with faults(), Connection.connect(conninfo(url), autocommit=True) as db:
         yield db
 
 
@@ -130,7 +172,9 @@ def fault_of(error: psycopg.Error | PoolTimeout) -> Fault:
     if isinstance(error, errors.DiskFull | errors.OutOfMemory):
         return StorageFull("write: the database has no room")
     if isinstance(error, errors.InsufficientPrivilege):
-        return InvalidSettings("store: the database role lacks a privilege", hint="Grant it the tables of Holdfast.")
+        return StoreForbidden("store: the database role lacks a privilege")
+    if isinstance(error, psycopg.OperationalError) and error.sqlstate is None and _REFUSED_LOGIN.search(str(error)):
+        return StoreLoginRefused("store: the database server refused the login")
     if isinstance(error, psycopg.OperationalError | psycopg.InterfaceError | PoolTimeout):
         return StoreUnreachable(f"store: the database does not answer ({type(error).__name__})")
     return Fault(f"store: PostgreSQL refused ({type(error).__name__})", hint="Run holdfast verify.")

@@ -39,7 +39,7 @@ class PostgresStore:
 
         Raises:
             StoreUnreachable: the database does not answer.
-            DataTooNew, InvalidSettings: it is not one that can be used.
+            StoreTooNew, InvalidSettings: it is not one that can be used.
         """
         self.url = url
         with connected(url) as db:
