@@ -60,24 +60,6 @@ def texts(world: World) -> set[str]:
     return {one["content"] for one in world.call("memories")["memories"]}
 
 
-# Keys
-
-
-def test_every_key_begins_with_the_space(url: str, opened: Callable[[], Store]) -> None:
-    opened()
-    sql = (
-        "SELECT c.conrelid::regclass::text, a.attname FROM pg_constraint AS c JOIN pg_attribute AS a "
-        "ON a.attrelid = c.conrelid AND a.attnum = c.conkey[1] WHERE c.contype IN ('p', 'u', 'f') "
-        "AND c.connamespace = current_schema()::regnamespace"
-    )
-    with psycopg.connect(url) as db:
-        first = db.execute(sql).fetchall()
-    # Which space is a tenant's, and which steps were taken, is asked before a space is known.
-    others = {table.split(".")[-1] for table, column in first if column != "space"}
-    assert others == {"tenants", "holdfast_schema"}
-    assert len(first) > 30
-
-
 # Order
 
 

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from pathlib import Path
 
 from holdfast.core.errors import InvalidSettings, StoreAmbiguous
@@ -48,9 +49,42 @@ def _refuse_elsewhere(folder: DataFolder) -> None:
         )
 
 
-def _on_postgres(url: str, folder: DataFolder, publish: Callable[[Event], None], telling: Clock | None) -> LiveMemory:
+def migrate_store(store: str, role: str | None) -> int:
+    """Bring a database to this version's schema, and let a role serve from it; the number of the schema.
+
+    Raises:
+        InvalidSettings: the setting names no database, or the engine's libraries are not installed.
+    """
+    if store == EMBEDDED:
+        raise InvalidSettings("migrate: no database is named", hint="Pass --store postgresql://owner@host/name.")
+    with _libraries():
+        from holdfast.store.postgres.pool import connected
+        from holdfast.store.postgres.schema import grant, migrate
+    with connected(store) as db:
+        schema = migrate(db)
+        if role is not None:
+            grant(db, role)
+    return schema
+
+
+def passes_wall(store: str) -> bool:
+    """Whether the database shows the role of this address the rows of all tenants, whatever a statement says."""
+    with _libraries():
+        from holdfast.store.postgres.pool import connected
+        from holdfast.store.postgres.schema import is_held_by_wall
+    with connected(store) as db:
+        return not is_held_by_wall(db)
+
+
+@contextmanager
+def _libraries() -> Iterator[None]:
     try:
-        from holdfast.store.postgres.live import PostgresMemory
+        yield
     except ImportError as error:
         raise InvalidSettings("store: PostgreSQL needs libraries that are not installed", hint=EXTRA) from error
+
+
+def _on_postgres(url: str, folder: DataFolder, publish: Callable[[Event], None], telling: Clock | None) -> LiveMemory:
+    with _libraries():
+        from holdfast.store.postgres.live import PostgresMemory
     return PostgresMemory(url, folder, publish, telling)

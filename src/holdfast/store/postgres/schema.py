@@ -20,7 +20,7 @@ from importlib import resources
 
 from psycopg import errors, sql
 
-from holdfast.core.errors import StoreForbidden, StoreForeign, StoreTooNew, StoreUnreachable, StoreUnsuited
+from holdfast.core.errors import NotFound, StoreForbidden, StoreForeign, StoreTooNew, StoreUnreachable, StoreUnsuited
 from holdfast.store.postgres.pool import Connection, faults
 from holdfast.store.rows import shape_of
 from holdfast.store.tables import TABLES
@@ -208,6 +208,29 @@ def _close(db: Connection, name: str) -> None:
     db.execute(sql.SQL("ALTER TABLE {} ENABLE ROW LEVEL SECURITY, FORCE ROW LEVEL SECURITY").format(table))
     db.execute(sql.SQL("DROP POLICY IF EXISTS {} ON {}").format(policy, table))
     db.execute(sql.SQL("CREATE POLICY {} ON {} USING ({})").format(policy, table, sql.SQL(_VISIBLE)))
+
+
+def grant(db: Connection, role: str) -> None:
+    """Let a role serve from the database: it may read and write all tables, those of later steps as well, and change
+    none.
+
+    Raises:
+        NotFound: there is no such role.
+    """
+    rights = sql.SQL("SELECT, INSERT, UPDATE, DELETE")
+    name = sql.Identifier(role)
+    with faults(), db.transaction():
+        if not _one(db, "SELECT count(*) FROM pg_roles WHERE rolname = %s", role):
+            raise NotFound("migrate: there is no such role", hint="Create it first: CREATE ROLE name LOGIN")
+        schema = sql.Identifier(str(_one(db, "SELECT current_schema()")))
+        for statement in (
+            "GRANT USAGE ON SCHEMA {schema} TO {name}",
+            "GRANT {rights} ON ALL TABLES IN SCHEMA {schema} TO {name}",
+            "ALTER DEFAULT PRIVILEGES IN SCHEMA {schema} GRANT {rights} ON TABLES TO {name}",
+            "REVOKE INSERT, UPDATE, DELETE ON {mark} FROM {name}",
+        ):
+            filled = sql.SQL(statement).format(schema=schema, name=name, rights=rights, mark=sql.Identifier(_MARK))
+            db.execute(filled)
 
 
 def is_in_use(db: Connection) -> bool:
