@@ -166,6 +166,7 @@ class StoreUnreachable(Fault):
     """The database server does not respond. Nothing of this request was acknowledged."""
 
     code, http_status, exit_code, retryable = "store_unreachable", 503, 27, True
+    retry_after = 2
     hint = "Check that the database server is running and that HOLDFAST_STORE is correct."
 
 

@@ -108,7 +108,7 @@ class PostgresStore:
             db.execute("SELECT pg_advisory_unlock(%s, %s)", (_FOLDS, space % 2**31))
 
     def failure(self) -> Fault | None:
-        return None
+        return self.pool.failure()
 
     def check_pages(self) -> bool:
         return True  # PostgreSQL keeps and checks its pages itself
