@@ -72,6 +72,7 @@ bench: $(DEV_STAMP) weights
 	$(BIN)/python bench/increments.py --page
 	$(BIN)/python bench/vaults.py
 	$(BIN)/python bench/redaction.py
+	$(BIN)/python bench/learning.py
 	$(BIN)/python bench/colony.py
 	$(BIN)/python bench/chats.py
 	$(BIN)/python bench/viewer.py

@@ -9,6 +9,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
+from rows import each
 from scripts import load_script
 
 from holdfast.cli.command_table_source import table_text
@@ -25,7 +26,7 @@ GENERATED = ("operations.md", "settings.md", "errors.md")
 GENERATOR = load_script("docs/generate.py")
 COMMAND_TABLE = ROOT / "src" / "holdfast" / "cli" / "commands.json"
 
-each_page = pytest.mark.parametrize("page", PAGES, ids=lambda page: str(page.relative_to(ROOT)))
+each_page = each("page", PAGES, lambda page: page.relative_to(ROOT))
 
 
 def _text(name: str) -> str:
@@ -62,7 +63,7 @@ def test_make_docs_runs_the_generator() -> None:
     assert re.search(r"^docs:.*\n\t\$\(BIN\)/python docs/generate\.py$", (ROOT / "Makefile").read_text(), re.MULTILINE)
 
 
-@pytest.mark.parametrize("operation", OPERATIONS, ids=lambda operation: operation.name)
+@each("operation", OPERATIONS, lambda operation: operation.name)
 def test_an_operation_has_an_entry_that_names_every_way_to_it(operation: Operation) -> None:
     entry = _entries()[operation.name]
 
@@ -83,7 +84,7 @@ def _entries() -> dict[str, str]:
     return dict(zip(parts[1::2], parts[2::2], strict=True))
 
 
-@pytest.mark.parametrize("row", SETTINGS, ids=lambda row: row.name)
+@each("row", SETTINGS, lambda row: row.name)
 def test_a_setting_is_listed_with_all_its_names(row: Setting) -> None:
     line = next(line for line in _text("settings.md").splitlines() if line.startswith(f"| `{row.env}` |"))
 
@@ -91,9 +92,7 @@ def test_a_setting_is_listed_with_all_its_names(row: Setting) -> None:
     assert ("**secret**" in line) == row.hidden
 
 
-@pytest.mark.parametrize(
-    "fault", [fault for fault in every_fault() if fault is not Fault], ids=lambda fault: fault.code
-)
+@each("fault", [fault for fault in every_fault() if fault is not Fault], lambda fault: fault.code)
 def test_a_fault_is_listed_with_its_status_exit_code_and_remedy(fault: type[Fault]) -> None:
     line = next(line for line in _text("errors.md").splitlines() if line.startswith(f"| `{fault.code}` |"))
 
@@ -193,7 +192,7 @@ def test_the_ways_through_the_code_have_ten_to_fifteen_stops() -> None:
     assert len(STOPS) == sum(counts.values()), "each stop is a file and a name"
 
 
-@pytest.mark.parametrize(("file", "name"), STOPS, ids=[f"{file}-{name}" for file, name in STOPS])
+@each("file, name", STOPS)
 def test_every_stop_on_a_way_through_the_code_exists(file: str, name: str) -> None:
     body: list[ast.stmt] = ast.parse((ROOT / "src" / "holdfast" / file).read_text(encoding="utf-8")).body
     for part in name.split("."):

@@ -13,6 +13,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
+from rows import each
 
 SOURCE = Path(__file__).parents[1] / "src" / "holdfast"
 FILES = sorted(SOURCE.rglob("*.py"))
@@ -50,7 +51,7 @@ def test_no_file_has_more_than_five_hundred_lines() -> None:
     assert [name_of(path) for path in FILES if len(path.read_text("utf-8").splitlines()) > LONGEST_FILE] == []
 
 
-@pytest.mark.parametrize("folder", sorted({path.parent for path in FILES}), ids=lambda path: path.name)
+@each("folder", sorted({path.parent for path in FILES}))
 def test_no_folder_has_more_than_fifteen_modules(folder: Path) -> None:
     assert len([path for path in folder.glob("*.py") if path.name != "__init__.py"]) <= MOST_MODULES
 

@@ -13,6 +13,7 @@ from typing import Any
 
 import pytest
 from hypothesis import given, settings, strategies as st
+from rows import each
 
 from holdfast.core.errors import InvalidSettings
 from holdfast.settings import SETTINGS, Setting, Settings, duration, load, origin
@@ -21,7 +22,7 @@ pytestmark = pytest.mark.quick
 
 SOURCE = Path(__file__).parents[1] / "src" / "holdfast"
 
-each_setting = pytest.mark.parametrize("row", SETTINGS, ids=lambda row: row.name)
+each_setting = each("row", SETTINGS, lambda row: row.name)
 ROWS = {row.name: row for row in SETTINGS}
 HINTS = typing.get_type_hints(Settings)
 
@@ -108,7 +109,7 @@ def test_a_setting_is_read_from_its_own_name(row: Setting) -> None:
     assert getattr(load({}, {row.env: raw}), row.name) == value
 
 
-@pytest.mark.parametrize(("row", "name"), [pytest.param(row, name, id=name) for row in SETTINGS for name in row.also])
+@each("row, name", [(row, name) for row in SETTINGS for name in row.also], lambda one: one[1])
 def test_a_setting_is_read_from_its_older_names(row: Setting, name: str) -> None:
     raw, _ = _value(row)
 
@@ -150,7 +151,7 @@ def test_a_name_of_the_earlier_system_keeps_working(name: str) -> None:
     assert name in {known for row in SETTINGS for known in row.also}
 
 
-@pytest.mark.parametrize("row", [row for row in SETTINGS if row.also], ids=lambda row: row.name)
+@each("row", [row for row in SETTINGS if row.also], lambda row: row.name)
 def test_the_own_name_wins_over_older_ones(row: Setting) -> None:
     raw, value = _value(row)
     older = dict.fromkeys(row.also, row.default or "other")
@@ -158,7 +159,7 @@ def test_the_own_name_wins_over_older_ones(row: Setting) -> None:
     assert getattr(load({}, {**older, row.env: raw}), row.name) == value
 
 
-@pytest.mark.parametrize("row", [row for row in SETTINGS if row.also], ids=lambda row: row.name)
+@each("row", [row for row in SETTINGS if row.also], lambda row: row.name)
 @pytest.mark.parametrize("blank", ["", "  "])
 def test_a_name_that_is_set_to_nothing_is_passed_over(row: Setting, blank: str) -> None:
     raw, _ = _value(row)
@@ -213,7 +214,7 @@ BAD = [
 ]
 
 
-@pytest.mark.parametrize(("row", "raw"), BAD, ids=[f"{row.name}-{raw[:12]}" for row, raw in BAD])
+@each("row, raw", BAD, lambda one: f"{one[0].name}-{one[1][:12]}")
 def test_a_value_that_cannot_be_used_is_refused_by_the_name_it_came_under(row: Setting, raw: str) -> None:
     for name in (row.env, *row.also):
         with pytest.raises(InvalidSettings) as refused:
@@ -221,7 +222,7 @@ def test_a_value_that_cannot_be_used_is_refused_by_the_name_it_came_under(row: S
         assert refused.value.message.startswith(f"{name}: ")
 
 
-@pytest.mark.parametrize(("row", "raw"), BAD, ids=[f"{row.name}-{raw[:12]}" for row, raw in BAD])
+@each("row, raw", BAD, lambda one: f"{one[0].name}-{one[1][:12]}")
 def test_a_bad_option_is_refused_by_its_own_name(row: Setting, raw: str) -> None:
     with pytest.raises(InvalidSettings) as refused:
         load({row.name: raw}, {})
@@ -229,9 +230,7 @@ def test_a_bad_option_is_refused_by_its_own_name(row: Setting, raw: str) -> None
     assert refused.value.message.startswith(f"--{row.name.replace('_', '-')}: ")
 
 
-@pytest.mark.parametrize(
-    "row", [row for row in SETTINGS if HINTS[row.name] is int and row.parse is not duration], ids=lambda row: row.name
-)
+@each("row", [row for row in SETTINGS if HINTS[row.name] is int and row.parse is not duration], lambda row: row.name)
 def test_the_bounds_of_a_number_are_told(row: Setting) -> None:
     with pytest.raises(InvalidSettings, match=r"must be between -?\d+ and \d+$"):
         load({}, {row.env: "9" * 30})

@@ -9,11 +9,11 @@ from dataclasses import dataclass, field
 from functools import lru_cache
 from typing import Any
 
+from holdfast.core.background import LearningProgress, RecallCounter
 from holdfast.core.errors import Forbidden, InvalidRequest
 from holdfast.core.metrics import Metrics
 from holdfast.core.model import EVERYBODY, RULES_DOMAIN, AuditEntry, Caller, Event, Json, Lifecycle, Memory
 from holdfast.core.ports import Clock, Embedder, Entropy, Summarizer
-from holdfast.core.recall_counter import RecallCounter
 from holdfast.core.session_keys import needs_own_key, own_session
 from holdfast.protocol.access import AUDIENCE, MemoryFacts, Viewer, may_see, viewer_keys
 from holdfast.protocol.origin import UMOInfo
@@ -70,6 +70,7 @@ class CallContext:
     redacted: tuple[str, ...] = ()  # kinds of secrets that were taken out of the request
     whole: bool = False  # background work of the server itself: sees the whole tenant
     recalls: RecallCounter = field(default_factory=RecallCounter)  # what the searches of all callers returned
+    learning: LearningProgress = field(default_factory=LearningProgress)  # for callers who wait for the background
     home: Home | None = None  # where the memory lives; None for a past one, which is only read
     started: tuple[int, float] | None = None  # wall and steady clock when the engine was opened
     metrics: Metrics = field(default_factory=Metrics)  # what the engine counts

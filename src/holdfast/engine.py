@@ -8,11 +8,11 @@ from contextlib import suppress
 from pathlib import Path
 
 from holdfast.context import CallContext
+from holdfast.core.background import LearningProgress, RecallCounter
 from holdfast.core.errors import DataDamaged, DataTooNew, Fault, RestorePending
 from holdfast.core.metrics import Metrics
 from holdfast.core.model import DEFAULT_TENANT, Caller, Event
 from holdfast.core.ports import Clock, Embedder, Entropy, Publisher
-from holdfast.core.recall_counter import RecallCounter
 from holdfast.core.system import SystemClock, SystemEntropy
 from holdfast.embedder import embedder_from
 from holdfast.remote import summarizer_from
@@ -67,6 +67,7 @@ class Engine:
         self.embedder = embedder or embedder_from(settings, self.clock, self.entropy)
         self._started = (self.clock.now_ms(), self.clock.steady())
         self.recalls = RecallCounter()
+        self.learning = LearningProgress()
         self.metrics = Metrics()
         self.publishers: list[Publisher] = []
         self.folder = DataFolder(settings.folder)
@@ -250,6 +251,7 @@ class Engine:
             self.summarizer,
             self.embedder,
             recalls=self.recalls,
+            learning=self.learning,
             started=self._started,
             metrics=self.metrics,
             home=self,

@@ -23,6 +23,7 @@ from chat_world import (
     seen_by,
     words_in,
 )
+from rows import each
 from world import World, running
 
 from holdfast.core.errors import Forbidden, InvalidRequest, LimitReached, NotFound
@@ -92,7 +93,7 @@ LISTS: dict[str, Callable[[World, Viewer, list[Kept]], str]] = {
 }
 
 
-@pytest.mark.parametrize("name", VIEWERS)
+@each("name", VIEWERS)
 @pytest.mark.parametrize("way", LISTS)
 def test_a_viewer_gets_what_the_predicate_says_and_nothing_else(
     way: str, name: str, filled: tuple[World, list[Kept]]

@@ -11,6 +11,7 @@ import pytest
 from chat_world import A_PRIVATE, B_PRIVATE, G1, VIEWERS, asked_by
 from hashing_embedder import HashingEmbedder
 from hypothesis import HealthCheck, given, settings, strategies as st
+from rows import each
 from world import World
 
 from holdfast.core.errors import Conflict, Fault, Forbidden, InvalidRequest, NotFound
@@ -42,9 +43,7 @@ def required(operation: Any) -> dict[str, str]:
 
 
 @pytest.mark.parametrize("field", ["umo", "senderId"])
-@pytest.mark.parametrize(
-    "operation", [one for one in OPERATIONS if not issubclass(one.request, ChatRequest)], ids=lambda one: one.name
-)
+@each("operation", [one for one in OPERATIONS if not issubclass(one.request, ChatRequest)], lambda one: one.name)
 def test_an_operation_that_knows_no_chats_is_refused_to_whoever_speaks_in_one(
     world: World, operation: Any, field: str
 ) -> None:

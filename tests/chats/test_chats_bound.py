@@ -14,6 +14,7 @@ import httpx
 import pytest
 from chat_world import A_PRIVATE, B_PRIVATE, G1, asked_by
 from patience import WAIT_SECONDS
+from rows import each
 from websockets.sync.client import connect
 from world import World, running
 
@@ -65,7 +66,7 @@ def test_it_speaks_for_no_other_chat_or_sender_and_not_for_all(server: httpx.Cli
     assert (item["success"], item["code"]) == (False, "forbidden")
 
 
-@pytest.mark.parametrize("operation", OPERATIONS, ids=lambda one: one.name)
+@each("operation", OPERATIONS, lambda one: one.name)
 def test_it_reaches_operations_of_chats_alone(world: World, operation: Any) -> None:
     given = {field.alias or name: "x" for name, field in operation.request.model_fields.items() if field.is_required()}
     if issubclass(operation.request, ChatRequest):
@@ -144,7 +145,7 @@ def test_tools_are_called_from_the_bound_chat(server: httpx.Client) -> None:
     assert old.status_code == 400
 
 
-@pytest.mark.parametrize("name", TOOLS)
+@each("name", TOOLS)
 def test_no_tool_tells_a_bound_chat_what_is_another_ones(server: httpx.Client, name: str) -> None:
     given = {field: "hides" for field in TOOLS[name].schema.get("required", ())}
 

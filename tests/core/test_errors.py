@@ -11,6 +11,7 @@ from collections import Counter
 from typing import Any
 
 import pytest
+from rows import each
 
 import holdfast
 from holdfast.cli.commands.parsers import COMMANDS
@@ -24,7 +25,7 @@ pytestmark = pytest.mark.quick
 FAULTS = every_fault()
 CLIENT_ERRORS, SERVER_ERRORS = range(400, 500), range(500, 600)
 
-each_fault = pytest.mark.parametrize("kind", FAULTS, ids=lambda kind: kind.code)
+each_fault = each("kind", FAULTS, lambda kind: kind.code)
 
 
 def test_every_fault_of_the_source_is_in_the_tree() -> None:

@@ -16,7 +16,7 @@ import orjson
 import pytest
 from parity_world import MARK, PROJECT, Prepared, Serving, environment, settings_for, still_server
 from patience import WAIT_SECONDS
-from sample_requests import SAMPLES, Sample
+from sample_requests import SAMPLES
 from starlette.routing import Mount, Route, WebSocketRoute
 from surfaces import Cli, OldMcp, Outcome, PythonClient, Rest, cli_inside, http_client, mcp_http
 from websockets.exceptions import InvalidStatus
@@ -158,18 +158,21 @@ def test_a_token_past_its_time_opens_nothing(guarded: Guarded) -> None:
         clock.now -= 43_200_000
 
 
-@pytest.mark.parametrize("name", TOOLS)
-def test_no_tool_is_called_without_a_credential(name: str, guarded: Guarded) -> None:
+def test_no_tool_is_called_without_a_credential(guarded: Guarded) -> None:
+    with http_client(guarded.url) as client:
+        statuses = {name: [answer.status_code for answer in _tool_calls(client, name)] for name in TOOLS}
+
+    assert {name: three for name, three in statuses.items() if three != [401, 401, 401]} == {}
+
+
+def _tool_calls(client: httpx.Client, name: str) -> list[httpx.Response]:
     message: Json = {"jsonrpc": "2.0", "id": 1, "method": "tools/call", "params": {"name": name, "arguments": {}}}
     headers = {"Accept": "application/json, text/event-stream", "MCP-Protocol-Version": "2025-06-18"}
-    with http_client(guarded.url) as client:
-        answers = [
-            client.post("/mcp", json=message, headers=headers),
-            client.post(f"{PREFIX}/mcp/call", json={"name": name, "arguments": {}}),
-            client.post(f"{PREFIX}/mcp/tools", json={"name": name, "arguments": {}}),
-        ]
-
-    assert [answer.status_code for answer in answers] == [401, 401, 401]
+    return [
+        client.post("/mcp", json=message, headers=headers),
+        client.post(f"{PREFIX}/mcp/call", json={"name": name, "arguments": {}}),
+        client.post(f"{PREFIX}/mcp/tools", json={"name": name, "arguments": {}}),
+    ]
 
 
 def test_no_page_shows_a_secret(guarded: Guarded, routes: list[tuple[str, str]]) -> None:
@@ -323,37 +326,37 @@ def empty(tmp_path_factory: pytest.TempPathFactory, prepared: Prepared) -> Prepa
     return Prepared(home, prepared.ids)
 
 
-def _asked(made: Prepared, token: str, name: str) -> tuple[Answers, Answers]:
-    """What a token is answered over REST and by tools, each sent all samples in order on a server of its own."""
-    with _guarded(made, f"{name}-rest") as guarded, guarded.http(token) as client:
-        rest = {one.id: Rest(client).call(one.operation, made.filled(one.arguments)) for one in FOREIGN}
-    with _guarded(made, f"{name}-tools") as guarded, mcp_http(guarded.url, guarded.tokens[token]) as mcp:
-        tools = {one.id: mcp.call(one.operation, made.filled(one.arguments)) for one in _TOOL_CALLS}
-    return rest, tools
+def _over_rest(made: Prepared, token: str) -> Answers:
+    """What a token is answered, sent all samples in order on a server of its own."""
+    with _guarded(made, f"{token}-rest") as guarded, guarded.http(token) as client:
+        return {one.id: Rest(client).call(one.operation, made.filled(one.arguments)) for one in FOREIGN}
+
+
+def _by_tools(made: Prepared, token: str) -> Answers:
+    """The same with the tools of MCP."""
+    with _guarded(made, f"{token}-tools") as guarded, mcp_http(guarded.url, guarded.tokens[token]) as mcp:
+        return {one.id: mcp.call(one.operation, made.filled(one.arguments)) for one in _TOOL_CALLS}
 
 
 @pytest.fixture(scope="module")
 def beside_a_memory(prepared: Prepared) -> tuple[Answers, Answers]:
-    return _asked(prepared, "stranger", "beside")
+    return _over_rest(prepared, "stranger"), _by_tools(prepared, "stranger")
 
 
 @pytest.fixture(scope="module")
 def beside_nothing(empty: Prepared) -> tuple[Answers, Answers]:
-    return _asked(empty, "stranger", "beside")
+    return _over_rest(empty, "stranger"), _by_tools(empty, "stranger")
 
 
-@pytest.mark.parametrize("sample", FOREIGN, ids=lambda sample: sample.id)
+@pytest.mark.parametrize("surface", [0, 1], ids=["rest", "tools"])
 def test_another_tenant_is_answered_as_if_nobody_else_had_records(
-    sample: Sample, beside_a_memory: tuple[Answers, Answers], beside_nothing: tuple[Answers, Answers]
+    surface: int, beside_a_memory: tuple[Answers, Answers], beside_nothing: tuple[Answers, Answers]
 ) -> None:
-    assert _unscored(beside_a_memory[0][sample.id]) == _unscored(beside_nothing[0][sample.id])
+    beside, alone = beside_a_memory[surface], beside_nothing[surface]
 
+    answers = {id: (_unscored(one), _unscored(alone[id])) for id, one in beside.items()}
 
-@pytest.mark.parametrize("sample", _TOOL_CALLS, ids=lambda sample: sample.id)
-def test_another_tenant_calls_tools_as_if_nobody_else_had_records(
-    sample: Sample, beside_a_memory: tuple[Answers, Answers], beside_nothing: tuple[Answers, Answers]
-) -> None:
-    assert _unscored(beside_a_memory[1][sample.id]) == _unscored(beside_nothing[1][sample.id])
+    assert {id: both for id, both in answers.items() if both[0] != both[1]} == {}
 
 
 def _unscored(value: Any) -> Any:
@@ -395,7 +398,7 @@ def test_the_index_backlog_does_not_count_the_records_of_others(
 
 def test_whoever_has_the_records_is_answered_otherwise(prepared: Prepared, empty: Prepared) -> None:
     """The control of the two tests above: these samples do tell an empty memory from a full one."""
-    full, bare = _asked(prepared, "admin", "own")[0], _asked(empty, "admin", "own")[0]
+    full, bare = _over_rest(prepared, "admin"), _over_rest(empty, "admin")
     reads = {sample.id for sample in FOREIGN if sample.operation.effect == "read"}
 
     assert {name for name in reads if full[name] == bare[name]} <= _SAYING_NOTHING

@@ -10,8 +10,8 @@ from typing import Any
 import pytest
 from world import World
 
+from holdfast.core.background import MOST_RECORDS, RecallCounter
 from holdfast.core.model import Caller
-from holdfast.core.recall_counter import MOST_RECORDS, RecallCounter
 from holdfast.serve.background.maintenance import Maintenance
 from holdfast.store.tables import MEMORIES, OBSERVATIONS
 

@@ -6,20 +6,21 @@ import json
 
 import pytest
 from ordinary_texts import LINES, lockfile, picture
+from rows import each
 
 from holdfast.redact import redact_text, redact_value
 
 pytestmark = pytest.mark.quick
 
 
-@pytest.mark.parametrize("line", LINES)
+@each("line", LINES)
 def test_an_ordinary_line_comes_back_unchanged(line: str) -> None:
     result = redact_text(line)
     assert result.value == line
     assert result.findings == ()
 
 
-@pytest.mark.parametrize("line", LINES)
+@each("line", LINES)
 def test_an_ordinary_line_stays_in_a_field_and_in_the_middle_of_a_text(line: str) -> None:
     value = {"tool_output": f"first\n{line}\nlast", "n": [line]}
     assert redact_value(value).value == value

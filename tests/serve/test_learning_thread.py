@@ -7,12 +7,16 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from patience import until
 from world import NOON, World
 
 from holdfast.context import CallContext
+from holdfast.core.errors import UpstreamFailed
 from holdfast.core.model import Insight, Session, Statement, Summary
 from holdfast.learn.sessions.backlog import IDLE_MS
+from holdfast.learn.statements.learner import LearningStep
 from holdfast.learn.statements.supersession import supersede
+from holdfast.ops.query import context as context_ops
 from holdfast.serve.background import learning_thread
 from holdfast.serve.background.learning_thread import LearningThread
 from holdfast.serve.background.maintenance import Maintenance
@@ -202,3 +206,41 @@ def test_a_replaced_wish_leaves_the_slot_that_it_was_written_into(world: World) 
 
 def insights(world: World) -> list[Insight]:
     return world.engine.store.read().find(INSIGHTS, "default")
+
+
+def test_a_context_waits_for_what_was_said_just_now(world: World, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(learning_thread, "LOOK_SECONDS", 3_600.0)  # so the thread looks only if a caller wakes it
+    monkeypatch.setattr(context_ops, "LEARNING_SECONDS", 120.0)
+    talk(world, "s1", "Which database do we take?", DECIDED)
+    thread = LearningThread(world.engine)
+    thread.start()
+    try:
+        assert DECIDED in world.call("context", project="proj")["context"]
+        talk(world, "s2", "And the cache?", CACHED)
+        assert CACHED in world.call("context", project="proj")["context"]
+    finally:
+        thread.stop()
+
+
+def test_nothing_waits_for_a_thread_that_fails_or_has_ended(world: World, monkeypatch: pytest.MonkeyPatch) -> None:
+    looks: list[bool] = []
+    monkeypatch.setattr(context_ops, "is_learnt", lambda *_: bool(looks.append(True)))
+    monkeypatch.setattr(learning_thread, "PAUSE_SECONDS", 3_600.0)
+    monkeypatch.setattr(learning_thread, "learn_step", _broken)
+    thread = LearningThread(world.engine)
+    talk(world, "s1", "Which database do we take?", DECIDED)
+    thread.start()
+    world.engine.learning.wake()
+    until(lambda: not waits(world, looks), "the thread has failed")
+    thread.stop()
+    assert not waits(world, looks)
+
+
+def waits(world: World, looks: list[bool]) -> bool:
+    looks.clear()
+    world.call("context", project="proj")
+    return bool(looks)
+
+
+def _broken(*_: object) -> LearningStep:
+    raise UpstreamFailed("no")

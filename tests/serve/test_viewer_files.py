@@ -9,6 +9,7 @@ from pathlib import Path
 
 import httpx
 import pytest
+from rows import each
 from world import running
 
 import holdfast.viewer
@@ -28,7 +29,7 @@ def client(tmp_path_factory: pytest.TempPathFactory) -> Iterator[httpx.Client]:
         yield client
 
 
-@pytest.mark.parametrize("path", ["/viewer", "/viewer/", "/agentmemory/viewer", *(f"/viewer/{name}" for name in SHOWN)])
+@each("path", ["/viewer", "/viewer/", "/agentmemory/viewer", *(f"/viewer/{name}" for name in SHOWN)])
 def test_every_file_is_public_and_carries_the_policy(client: httpx.Client, path: str) -> None:
     answer = client.get(path)
     assert answer.status_code == 200
@@ -86,7 +87,7 @@ def test_the_page_has_no_inline_script_or_style() -> None:
     assert re.findall(r"<script(?![^>]* src=)|<style|\son\w+=|\sstyle=|javascript:", page) == []
 
 
-@pytest.mark.parametrize("name", [name for name in SHOWN if name.endswith(".js") and not name.startswith("vendor/")])
+@each("name", [name for name in SHOWN if name.endswith(".js") and not name.startswith("vendor/")])
 def test_a_script_asks_no_other_host_and_writes_no_markup(name: str) -> None:
     """Stored text reaches the page through text nodes only; the ways around that are not used at all."""
     text = (FOLDER / name).read_text()

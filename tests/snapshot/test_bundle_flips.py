@@ -1,4 +1,5 @@
-"""Every single change of a sealed snapshot's files is refused: each bit, each length, in all four forms."""
+"""Every single change of a sealed snapshot's files is refused: each byte and each length in all four forms, and each bit
+in the form that is signed and encrypted. What finds them is the same in all: the checksum of the file."""
 
 from __future__ import annotations
 
@@ -21,11 +22,13 @@ def sealed(request: pytest.FixtureRequest, tmp_path: Path) -> Sealed:
     return seal(tmp_path, request.param, {"store/memory.db": SMALL["store/memory.db"]})
 
 
-def flips(data: bytes) -> Iterator[bytes]:
-    for bit in range(len(data) * 8):
-        changed = bytearray(data)
-        changed[bit // 8] ^= 1 << bit % 8
-        yield bytes(changed)
+def flips(data: bytes, *, every_bit: bool = True) -> Iterator[bytes]:
+    """Each bit changed in turn, or one of each byte."""
+    for byte in range(len(data)):
+        for bit in range(8) if every_bit else (byte % 8,):
+            changed = bytearray(data)
+            changed[byte] ^= 1 << bit
+            yield bytes(changed)
 
 
 def lengths(data: bytes) -> Iterator[bytes]:
@@ -55,8 +58,9 @@ def file_of(sealed: Sealed, name: str) -> Path:
 @pytest.mark.parametrize("name", FILES)
 def test_every_flipped_bit_is_refused_as_damage(sealed: Sealed, name: str) -> None:
     path = file_of(sealed, name)
+    both = sealed.manifest.encrypted and sealed.keyring.own() is not None
 
-    assert accepted(sealed, path, flips(path.read_bytes())) == []
+    assert accepted(sealed, path, flips(path.read_bytes(), every_bit=both)) == []
 
 
 @pytest.mark.parametrize("name", FILES)
@@ -80,7 +84,7 @@ def test_a_signed_manifest_needs_no_sidecar_to_show_a_flipped_bit(tmp_path: Path
     data = sealed.manifest_file.read_bytes()
     through = []
 
-    for changed in flips(data):
+    for changed in flips(data, every_bit=form == "both"):
         sealed.put_bytes(changed)
         if sealed.look().sound:
             through.append(changed)

@@ -12,6 +12,7 @@ from typing import Any
 import pytest
 from flows import NEW, OLD, Cli, recipient
 from patience import WAIT_SECONDS
+from rows import each
 from world import World, running
 
 from holdfast.core.errors import Forbidden, InvalidRequest, NotFound, RateLimited
@@ -68,7 +69,7 @@ def test_a_label_has_at_most_so_many_characters(world: World) -> None:
     world.call("snapshot_create", label="x" * 200)
 
 
-@pytest.mark.parametrize("operation", OPERATIONS, ids=lambda one: one.name)
+@each("operation", OPERATIONS, lambda one: one.name)
 def test_every_bound_that_a_field_states_is_applied(operation: Operation) -> None:
     schema = operation.request.model_json_schema(by_alias=True)
     for name, prop in schema["properties"].items():
@@ -175,7 +176,7 @@ NONSENSE: tuple[Any, ...] = ({}, [], [{}], "", -1, 1.5, "x" * 2_000_000, True, "
 LIBRARY_WORDS = ("Input should", "Value error", "should have", "should be", "unable to", "valid ")
 
 
-@pytest.mark.parametrize("operation", OPERATIONS, ids=lambda one: one.name)
+@each("operation", OPERATIONS, lambda one: one.name)
 def test_nonsense_is_answered_in_our_own_words(operation: Operation) -> None:
     schema = operation.request.model_json_schema(by_alias=True)
     told = [

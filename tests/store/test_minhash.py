@@ -17,7 +17,7 @@ from holdfast.store.tables import MEMORIES
 from holdfast.store.tokenizer import STOP_WORDS
 
 quiet = settings(
-    max_examples=150, deadline=None, derandomize=True, suppress_health_check=[HealthCheck.function_scoped_fixture]
+    max_examples=75, deadline=None, derandomize=True, suppress_health_check=[HealthCheck.function_scoped_fixture]
 )
 WORD = st.text("abcdefghijklmnopqrstuvwxyz", min_size=3, max_size=9).filter(lambda word: word not in STOP_WORDS)
 ASKED = 8
@@ -100,9 +100,9 @@ def test_near_duplicates_are_found_after_a_reopening(place: Any) -> None:
         assert near(store, one.content)[0] == one.seq
 
 
-def test_a_near_duplicate_is_found_among_thousands(store: Store) -> None:
+def test_a_near_duplicate_is_found_among_many(store: Store) -> None:
     def fill(tx: Any) -> None:
-        for number in range(3_000):
+        for number in range(1_500):
             words = f"quarry{number % 50} seam{number % 70} shaft{number} depth{number * 7} rock"
             blank = {"project": None, "agent": None}
             tx.add(MEMORIES, sample(MEMORIES, f"m{number}", tx.next_seq(TENANT), content=words, **blank))

@@ -159,17 +159,17 @@ NASTY = [
 ]
 
 
-@pytest.mark.parametrize("question", NASTY, ids=lambda text: ascii(text[:24]))
-def test_no_question_makes_a_search_fail(store: Store, question: str) -> None:
+def test_no_question_makes_a_search_fail(store: Store) -> None:
     put(store, "plain", "a plain memory about the start of things")
-    assert set(found(store, question)) <= {"plain"}
+    for question in NASTY:
+        assert set(found(store, question)) <= {"plain"}, ascii(question[:24])
 
 
-@pytest.mark.parametrize("content", [text for text in NASTY if len(text) < 100], ids=ascii)
-def test_a_text_of_any_characters_is_stored_and_does_not_hide_others(store: Store, content: str) -> None:
-    put(store, "nasty", content)
+def test_a_text_of_any_characters_is_stored_and_does_not_hide_others(store: Store) -> None:
     put(store, "plain", "tourmaline")
-    assert found(store, "tourmaline") == ["plain"]
+    for number, content in enumerate(text for text in NASTY if len(text) < 100):
+        put(store, f"nasty{number}", content)
+        assert found(store, "tourmaline") == ["plain"], ascii(content)
     assert store.verify() == []
 
 

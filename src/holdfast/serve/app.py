@@ -6,9 +6,8 @@ import asyncio
 from collections.abc import AsyncIterator, Awaitable, Callable
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import asynccontextmanager
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-from mcp.server.streamable_http_manager import StreamableHTTPSessionManager
 from starlette.applications import Starlette
 from starlette.requests import Request
 from starlette.responses import Response
@@ -34,8 +33,12 @@ from holdfast.serve.http.static_pages import agent_guide, auth_guide
 from holdfast.serve.http.strict_json import dumps, loads
 from holdfast.serve.http.viewer_files import viewer_page
 from holdfast.serve.http.write_batcher import WriteBatcher
-from holdfast.serve.mcp.tools import Context, McpSurface, call_tool, text_of, tool_list
+from holdfast.serve.mcp.http import McpHttp
+from holdfast.serve.mcp.tools import call_tool, text_of, tool_list
 from holdfast.serve.metrics_page import readings
+
+if TYPE_CHECKING:
+    from holdfast.serve.mcp.surface import Context
 
 # Writers wait for their commit inside a thread; enough of them that many share one.
 THREADS = 32
@@ -56,14 +59,7 @@ class App:
         self.schedule = SnapshotSchedule(engine)
         self.spool = SpoolIntake(engine)
         self.broker = Broker(engine) if engine.settings.nats_url else None
-        surface = McpSurface(self._connection_of, self.pool, engine.settings.mcp_tools)
-        # Stateless: a session lives in the client's credential, not in this process, so nothing piles up.
-        self.mcp = StreamableHTTPSessionManager(
-            surface.server(),
-            json_response=True,
-            stateless=True,
-            max_request_body_size=engine.settings.max_body,
-        )
+        self.mcp = McpHttp(self._connection_of, self.pool, engine.settings.mcp_tools, engine.settings.max_body)
         routes = [
             Route(f"{PREFIX}/mcp/tools", self._mcp_tools, methods=["GET"]),
             Route(f"{PREFIX}/mcp/tools", self._mcp_call, methods=["POST"]),
@@ -133,7 +129,7 @@ class App:
         self.auth.caller(scope["headers"])
         if scope["method"] == "GET":  # an event stream that nothing would ever be sent on
             raise MethodNotAllowed("mcp: this server is stateless; send a POST request")
-        await self.mcp.asgi_app(scope, receive, send)
+        await self.mcp(scope, receive, send)
 
     async def _livez(self, request: Request) -> Response:
         """Open to everybody, so it reports only that this is alive and whether it requires a secret."""

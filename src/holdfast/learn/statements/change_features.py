@@ -104,6 +104,8 @@ def _narrowed(old: str, new: str) -> int:
 
 def is_gone(value: Value, text: str) -> bool:
     """Whether a text states that a value no longer holds."""
+    if value.core not in text.lower():
+        return False
     name, apart = rf"(?<!\w){re.escape(value.core)}\b", r"[^\w,.;:]+"  # within one clause
     after = rf"{name}{apart}(?:\w+{apart}){{0,4}}?{_IS_GONE}"
     before = rf"{_TOOK_AWAY}{apart}(?:\w+{apart}){{0,2}}?{name}"
@@ -113,6 +115,8 @@ def is_gone(value: Value, text: str) -> bool:
 
 def is_put_back(value: Value, text: str) -> bool:
     """Whether a text states that a value holds again."""
+    if "back" not in text.lower():
+        return False
     name = re.escape(value.core)
     return re.search(rf"\bback (?:down |up )?(?:to|at|on) (?:\w+ ){{0,2}}{name}\b", text.lower()) is not None
 

@@ -23,6 +23,7 @@ from holdfast.learn.statements.supersession import (
     is_knowledge,
     supersede,
 )
+from holdfast.learn.statements.text_vectors import TextVectors
 from holdfast.store.port import Condition, Reader, Tx
 from holdfast.store.queries.stale_summaries import mark_outdated
 from holdfast.store.queries.turns import MESSAGE_HOOK, PROMPT_HOOKS
@@ -42,8 +43,8 @@ class LearningStep:
     more: bool = False
 
 
-def learn_step(ctx: CallContext) -> LearningStep:
-    """Read the next turns and memories of a tenant, and keep what they state."""
+def learn_step(ctx: CallContext, vectors: TextVectors | None = None) -> LearningStep:
+    """Read the next turns and memories of a tenant, and keep what they state. `vectors`: those of earlier steps."""
     reader = ctx.store.read()
     last = ctx.store.last_seq(ctx.tenant)
     fresh = Condition("seq", ">", cursor(ctx, reader))
@@ -54,7 +55,7 @@ def learn_step(ctx: CallContext) -> LearningStep:
     # Where one of the two was cut off, the other stops at the same place.
     ends = [rows[-1].seq for rows in (seen, kept) if len(rows) == ROWS]
     upto = min(ends, default=last)
-    comparer = Comparer(ctx, ctx.embedder)
+    comparer = Comparer(ctx, ctx.embedder, vectors)
     statements = superseded = 0
     for turn in _turns(ctx, reader, [one for one in seen if one.seq <= upto and one.hook in SPOKEN]):
         made, replaced = _learn_turn(ctx, comparer, turn)
@@ -64,6 +65,15 @@ def learn_step(ctx: CallContext) -> LearningStep:
             superseded += _learn_memory(ctx, comparer, memory)
     _move(ctx, upto)
     return LearningStep(statements, superseded, upto < last)
+
+
+def is_learnt(ctx: CallContext, projects: Sequence[str]) -> bool:
+    """Whether all that was said in a project is learnt."""
+    reader = ctx.store.read()
+    said = (Condition("seq", ">", cursor(ctx, reader)), Condition("hook", "in", SPOKEN))
+    return not reader.find(
+        OBSERVATIONS, ctx.tenant, *said, Condition("project", "in", list(projects)), order="seq", limit=1
+    )
 
 
 def cursor(ctx: CallContext, reader: Reader) -> int:

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import re
+from functools import lru_cache
 
-from holdfast.learn.statements.values import without_values
+from holdfast.learn.statements.values import KEPT_TEXTS, without_values
 from holdfast.store import tokenizer
 
 COMMON = tokenizer.STOP_WORDS | frozenset(
@@ -18,6 +19,7 @@ def tokens(text: str) -> frozenset[str]:
     return frozenset(re.findall(r"[\w-]+", text.lower()))
 
 
+@lru_cache(maxsize=KEPT_TEXTS)
 def stems(text: str) -> frozenset[str]:
     found = set()
     for word in re.findall(r"[a-zäöüß][a-zäöüß'-]+", text.lower()):

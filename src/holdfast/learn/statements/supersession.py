@@ -9,17 +9,13 @@ such a relation, so it is not made again.
 from __future__ import annotations
 
 import re
-from collections import OrderedDict
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 
-import numpy as np
-
 from holdfast.context import CallContext
-from holdfast.core.errors import EmbedderUnavailable, UpstreamFailed
-from holdfast.core.model import RULE_TYPES, CleanText, Memory, Statement
-from holdfast.core.ports import Embedder, Vectors
+from holdfast.core.model import RULE_TYPES, Memory, Statement
+from holdfast.core.ports import Embedder
 from holdfast.learn.relations import keep_relation
 from holdfast.learn.slots import drop_reflected_line
 from holdfast.learn.statements.change_features import Similarity, signs
@@ -34,6 +30,7 @@ from holdfast.learn.statements.changes import (
 from holdfast.learn.statements.edits import Claim, names_what_was_taken
 from holdfast.learn.statements.session_turns import Turn, turn_around
 from holdfast.learn.statements.stems import subject_of
+from holdfast.learn.statements.text_vectors import TextVectors
 from holdfast.learn.statements.values import values, without_values
 from holdfast.store.port import Condition, Reader, Tx, where
 from holdfast.store.queries.stale_summaries import mark_sessions_of
@@ -47,7 +44,6 @@ WORTH_COMPARING = 0.12  # what is worth less is shown nowhere (recall.context)
 # What is unlikely by words alone is not examined further if its meaning is unknown.
 WORTH_A_LOOK = 0.05
 NEAR_ENOUGH = 0.4  # in meaning, for statements without a common word to be compared
-KEPT_VECTORS = 4_000
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,12 +58,12 @@ class Candidate:
 
 
 class Comparer:
-    """Compares statements of one project; keeps the vectors it made, as the same ones are compared again and again."""
+    """Compares statements of one project."""
 
-    def __init__(self, ctx: CallContext, embedder: Embedder | None):
+    def __init__(self, ctx: CallContext, embedder: Embedder | None, vectors: TextVectors | None = None):
         self._ctx = ctx
         self._embedder = embedder
-        self._vectors: OrderedDict[str, Vectors] = OrderedDict()
+        self._vectors = vectors or TextVectors()
         self._turns: dict[str, Turn] = {}
 
     def compare(self, reader: Reader, new: Candidate, turn: Turn, others: Iterable[Candidate]) -> dict[str, Verdict]:
@@ -97,7 +93,7 @@ class Comparer:
 
     def _near(self, text: str, others: Sequence[str]) -> list[bool]:
         """Which of the others are near in meaning, whatever their words; none if that is unknown."""
-        vectors = self._embedded([text, *others]) if others else None
+        vectors = self._vectors.of(self._embedder, [text, *others]) if others else None
         if vectors is None:
             return [False] * len(others)
         return [bool(one @ vectors[0] >= NEAR_ENOUGH) for one in vectors[1:]]
@@ -112,25 +108,11 @@ class Comparer:
     def _nearness(self, old: Claim, new: Claim) -> Similarity | None:
         texts = [old.text, new.text, f"{new.prompt} {new.text}".strip()]
         texts += [without_values(old.text), without_values(new.text)]
-        vectors = self._embedded(texts)
+        vectors = self._vectors.of(self._embedder, texts)
         if vectors is None:
             return None
         one, other, asked, bare, bare_other = vectors
         return Similarity(float(one @ other), float(one @ asked), float(bare @ bare_other))
-
-    def _embedded(self, texts: Sequence[str]) -> list[Vectors] | None:
-        if self._embedder is None:
-            return None
-        missing = [text for text in dict.fromkeys(texts) if text not in self._vectors]
-        try:
-            made = self._embedder.embed([CleanText(text) for text in missing]) if missing else np.zeros((0, 1))
-        except (EmbedderUnavailable, UpstreamFailed):
-            return None
-        self._vectors.update(zip(missing, made, strict=True))
-        found = [self._vectors[text] for text in texts]
-        while len(self._vectors) > KEPT_VECTORS:
-            self._vectors.popitem(last=False)
-        return found
 
 
 def _of_a_wish(said: Verdict, old: str, new: str) -> Verdict:

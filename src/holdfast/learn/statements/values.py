@@ -7,7 +7,9 @@ from __future__ import annotations
 
 import re
 from dataclasses import dataclass
+from functools import lru_cache
 
+KEPT_TEXTS = 8_192  # a new statement is compared with the same older ones: text_vectors has the figure
 _MONTHS = (
     "January|February|March|April|May|June|July|August|September|October|November|December|"
     "Januar|Februar|März|Mai|Juni|Juli|Oktober|Dezember|Jan|Feb|Mar|Apr|Jun|Jul|Aug|Sept?|Oct|Nov|Dec"
@@ -94,9 +96,15 @@ class Value:
 
 def values(text: str) -> list[Value]:
     """The values of a sentence, in order."""
-    return [value for found in _VALUE.finditer(text) if (value := _read(found.group(0))) is not None]
+    return list(_values(text))
 
 
+@lru_cache(maxsize=KEPT_TEXTS)
+def _values(text: str) -> tuple[Value, ...]:
+    return tuple(value for found in _VALUE.finditer(text) if (value := _read(found.group(0))) is not None)
+
+
+@lru_cache(maxsize=KEPT_TEXTS)
 def without_values(text: str) -> str:
     """The sentence with a mark in the place of each value: what it is about."""
     return _VALUE.sub("X", text)

@@ -12,6 +12,7 @@ from holdfast.core.times import iso
 from holdfast.learn.lessons import lessons_for
 from holdfast.learn.profile import profile
 from holdfast.learn.slots import pinned_slots
+from holdfast.learn.statements.learner import is_learnt
 from holdfast.local.project_key import is_path
 from holdfast.projects import of_project, project_names
 from holdfast.recall.context.build import ContextBlock, ContextSources, build, past_sessions
@@ -22,6 +23,7 @@ from holdfast.recall.hits import Hit, Question
 from holdfast.store.port import Condition, where
 from holdfast.store.tables import MEMORIES, OBSERVATIONS, SESSIONS
 
+LEARNING_SECONDS = 1.5
 PROFILED_OBSERVATIONS = 500
 PROFILED_MEMORIES = 200
 LESSONS_RANKED = 200
@@ -41,6 +43,8 @@ def context_for(ctx: CallContext, project: str, session_id: str | None, budget: 
     key = ctx.session_key(ctx.store.read(), session_id) if session_id else None
     memories, others = ranked_memories(ctx, project, agent, topic(ctx, session_id, agent))
     names = project_names(ctx, project)
+    # A session that starts right after another one ended is told what was said in it.
+    ctx.learning.wait_until(lambda: is_learnt(ctx, names), LEARNING_SECONDS)
     statements = standing(ctx, names, agent)
     sources = ContextSources(
         slots=tuple(pinned_slots(ctx, project)),

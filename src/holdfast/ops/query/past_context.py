@@ -9,8 +9,8 @@ from contextlib import contextmanager
 from typing_extensions import TypedDict
 
 from holdfast.context import CallContext
+from holdfast.core.background import LearningProgress, RecallCounter
 from holdfast.core.errors import Forbidden
-from holdfast.core.recall_counter import RecallCounter
 from holdfast.core.times import iso
 from holdfast.ops.framework.fields import moment
 from holdfast.snapshot.browse import at_moment, past
@@ -48,7 +48,10 @@ def snapshot_ctx(ctx: CallContext, named: SnapshotSelector) -> Iterator[tuple[Ca
         about = then.manifest.identity
         told: SnapshotShape = {"id": about.id, "label": about.label, "createdAt": iso(about.created_at)}
         # What is recalled there must not count here: its sequence numbers may belong to other records.
-        yield dataclasses.replace(ctx, store=then.store, home=None, recalls=RecallCounter()), told
+        yield (
+            dataclasses.replace(ctx, store=then.store, home=None, recalls=RecallCounter(), learning=LearningProgress()),
+            told,
+        )
 
 
 def _id(ctx: CallContext, at: int | str) -> str:

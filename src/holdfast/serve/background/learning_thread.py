@@ -17,6 +17,7 @@ from holdfast.engine import Engine
 from holdfast.learn.sessions.backlog import IDLE_MS, unsummarized
 from holdfast.learn.sessions.summarize import summarize
 from holdfast.learn.statements.learner import learn_step
+from holdfast.learn.statements.text_vectors import TextVectors
 from holdfast.settings import Settings
 
 LOOK_SECONDS = 0.5
@@ -38,21 +39,27 @@ class LearningThread:
         self._seen = -1  # the last write up to which everything was learnt
         self._idle_due = 0.0
         self._whole_due: dict[str, float] = {}  # by tenant
+        self._vectors = TextVectors()
         self._thread = threading.Thread(target=self._loop, name="learning", daemon=True)
 
     def start(self) -> None:
+        self._engine.learning.set_working(True)
         self._thread.start()
 
     def stop(self) -> None:
         """Stop it and wait until it has ended."""
         self._stop.set()
+        self._engine.learning.set_working(False)
+        self._engine.learning.wake()
         self._thread.join()
 
     def _loop(self) -> None:
         pause = LOOK_SECONDS
-        while not self._stop.wait(pause):
+        while not self._stop.is_set():
+            self._engine.learning.pause(pause)
+            works = False
             try:
-                self.learn()
+                works = self.learn()
                 pause = LOOK_SECONDS
             except Restoring:  # another store takes this one's place
                 continue
@@ -62,22 +69,25 @@ class LearningThread:
             except Exception as error:  # noqa: BLE001 - a bug in one step must not end all later ones
                 pause = _longer(pause)
                 log.error("learning: unexpected %s", type(error).__name__)
+            self._engine.learning.set_working(works and not self._stop.is_set())
 
-    def learn(self) -> None:
-        """Learn all that is new, of every tenant; nothing while the memory takes no writes."""
+    def learn(self) -> bool:
+        """Learn all that is new, of every tenant; False while the memory takes no writes."""
         if self._engine.store.failure() is not None:
-            return
+            return False
         last, now = self._engine.store.last_seq(), self._engine.clock.steady()
         if last == self._seen and now < self._idle_due:
-            return
+            return True
         self._idle_due = now + IDLE_LOOK_SECONDS
         for tenant in self._engine.store.read().tenants():
             ctx = dataclasses.replace(self._engine.context(Caller(tenant=tenant, name="learning")), whole=True)
-            while not self._stop.is_set() and learn_step(ctx).more:
-                pass
+            while not self._stop.is_set() and learn_step(ctx, self._vectors).more:
+                self._engine.learning.advance()
+            self._engine.learning.advance()
             self._summarize(ctx, self._engine.settings)
         # What was learnt just now advanced the number; the next look finds nothing new and records it.
         self._seen = last
+        return True
 
     def _summarize(self, ctx: CallContext, settings: Settings) -> None:
         if settings.isolated or not settings.auto_compress:  # records of isolated agents must not be combined

@@ -10,7 +10,7 @@ from mcp.server.stdio import stdio_server
 from mcp.shared.message import SessionMessage
 
 from holdfast.connection import Connection
-from holdfast.serve.mcp.tools import McpSurface
+from holdfast.serve.mcp.surface import McpSurface
 
 # A client that closes its end may still be reading ours; a call that takes longer than this is given up.
 LAST_ANSWERS_SECONDS = 60

@@ -1,0 +1,73 @@
+"""What callers and the background work of a server share."""
+
+from __future__ import annotations
+
+import threading
+from collections import Counter
+from collections.abc import Callable, Iterable
+
+# Records counted between two writes: adding so many took 15 ms in a store of 20,000. What else is returned meanwhile
+# is not counted.
+MOST_RECORDS = 2_000
+STEP_SECONDS = 0.1  # another server on the same database may learn it, and cannot notify
+
+
+class RecallCounter:
+    """How often searches returned each record, by tenant and seq: counted in memory by any thread, written every few
+    seconds by the background work."""
+
+    def __init__(self) -> None:
+        self._lock = threading.Lock()
+        self._counts: Counter[tuple[str, int]] = Counter()
+
+    def add(self, tenant: str, seqs: Iterable[int]) -> None:
+        """A search of the tenant returned these records."""
+        with self._lock:
+            for seq in seqs:
+                key = (tenant, seq)
+                if key in self._counts or len(self._counts) < MOST_RECORDS:
+                    self._counts[key] += 1
+
+    def take(self) -> dict[tuple[str, int], int]:
+        """What was counted since it was last taken."""
+        with self._lock:
+            taken, self._counts = self._counts, Counter()
+        return dict(taken)
+
+
+class LearningProgress:
+    """Lets a caller wait a moment until the thread that learns has learnt what was said just now. Where none learns, or
+    it fails, nothing waits."""
+
+    def __init__(self) -> None:
+        self._advanced = threading.Condition()
+        self._wanted = threading.Event()
+        self._works = False
+
+    def wait_until(self, done: Callable[[], bool], seconds: float) -> None:
+        """Wake the thread, and wait until the condition holds, for some seconds at most."""
+        if not self._works or done():
+            return
+        self._wanted.set()
+        with self._advanced:
+            for _ in range(round(seconds / STEP_SECONDS)):
+                if self._advanced.wait_for(lambda: not self._works or done(), STEP_SECONDS):
+                    return
+
+    def set_working(self, works: bool) -> None:
+        """For the thread: whether it learns, or has ended or failed."""
+        self._works = works
+        self.advance()
+
+    def advance(self) -> None:
+        """For the thread: something was learnt."""
+        with self._advanced:
+            self._advanced.notify_all()
+
+    def wake(self) -> None:
+        self._wanted.set()
+
+    def pause(self, seconds: float) -> None:
+        """For the thread: wait until it is woken, for some seconds at most."""
+        self._wanted.wait(seconds)
+        self._wanted.clear()
