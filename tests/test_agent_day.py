@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import sys
 from pathlib import Path
 
@@ -9,11 +10,12 @@ import pytest
 
 sys.path.insert(0, str(Path(__file__).parents[1] / "bench"))
 
+from agent_day.fit_turns import DATA, projects
 from agent_day.gold import as_current, fact, says, value
 from agent_day.scenarios import HALVES, load
 from agent_day.score import Record, marked, noticed, score_context, score_question, wrongly_superseded
 from agent_day.script import Scenario, session, turn
-from agent_day.selfcheck import problems
+from agent_day.selfcheck import of_questions, problems
 
 SCENARIOS = [one for half in HALVES for one in load(half)]
 WATCHDOG = fact("watchdog", "changed", "The timeout is 30 s.", (r"timeout", r"\b30 s"), was=((r"timeout", r"\b8 s"),))
@@ -26,6 +28,16 @@ SMALL = Scenario(
 @pytest.mark.parametrize("half", HALVES)
 def test_the_gold_of_every_scenario_fits_what_was_said(half: str) -> None:
     assert problems(load(half)) == []
+
+
+def test_the_gold_of_the_projects_for_the_ranking_fits_what_was_said() -> None:
+    own = [
+        one for one in projects() if one.name in {row["name"] for row in json.loads(DATA.read_text(encoding="utf-8"))}
+    ]
+    assert len(own) == 5
+    for one in own:
+        said = [text for turn in one.turns() for text in (turn.prompt, *turn.said)]
+        assert list(of_questions(one, said)) == []
 
 
 def test_gold_that_nothing_in_the_scenario_says_is_a_problem() -> None:

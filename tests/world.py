@@ -84,8 +84,8 @@ class World:
 
 
 @contextmanager
-def running(home: Path, **overrides: Any) -> Iterator[httpx.Client]:
-    """A real server on loopback and a client for it."""
+def running_server(home: Path, **overrides: Any) -> Iterator[tuple[RunningServer, str]]:
+    """A real server on loopback, in this process, and its address."""
     ready = threading.Event()
     urls: list[str] = []
 
@@ -98,8 +98,17 @@ def running(home: Path, **overrides: Any) -> Iterator[httpx.Client]:
     thread.start()
     try:
         assert ready.wait(WAIT_SECONDS), "the server did not come up"
-        with httpx.Client(base_url=urls[0], timeout=WAIT_SECONDS, trust_env=False) as client:
-            yield client
+        yield server, urls[0]
     finally:
         server.stop()
         thread.join(WAIT_SECONDS)
+
+
+@contextmanager
+def running(home: Path, **overrides: Any) -> Iterator[httpx.Client]:
+    """The same, and a client for it."""
+    with (
+        running_server(home, **overrides) as (_, url),
+        httpx.Client(base_url=url, timeout=WAIT_SECONDS, trust_env=False) as client,
+    ):
+        yield client

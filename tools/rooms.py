@@ -53,7 +53,7 @@ INSIDE: dict[str, Levels] = {
         ("recovery",),
     ),
     "store": (
-        ("port", "data_folder", "tokenizer", "kernel", "vector_hash"),
+        ("port", "data_folder", "tokenizer", "kernel", "vector_hash", "fleet"),
         ("minhash", "quantization", "damage", "unavailable", "rows", "engine_port", "fulltext"),
         ("tables", "envelope"),
         ("queries",),
@@ -77,6 +77,7 @@ INSIDE: dict[str, Levels] = {
         ("batch", "session", "schema"),
         ("vectors",),
         ("reader", "space_copy", "integrity"),
+        ("shared",),
         ("tx",),
         ("group_commit",),
         ("store",),

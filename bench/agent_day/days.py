@@ -115,7 +115,7 @@ def measure(scenarios: Sequence[Scenario], keep: Path | None = None) -> Morning:
         for client in sorted({one.client for one in scenarios}):
             machine.connect(client)
         machine.serve()
-        prompted = _play(machine, scenarios)
+        prompted = play(machine, scenarios)
         morning = Morning(runs=list(machine.runs), events=tuple(sorted({run.event for run in machine.runs})))
         store = kept(machine)
         morning.replaced = store.replaced
@@ -129,7 +129,7 @@ def measure(scenarios: Sequence[Scenario], keep: Path | None = None) -> Morning:
         return morning
 
 
-def _play(machine: Machine, scenarios: Sequence[Scenario]) -> dict[str, tuple[int, ...]]:
+def play(machine: Machine, scenarios: Sequence[Scenario]) -> dict[str, tuple[int, ...]]:
     """The first session of every project, then the second. The tokens that each project's prompts brought."""
     played: dict[str, list[Player]] = {one.name: [] for one in scenarios}
     for day in range(max(len(one.sessions) for one in scenarios)):

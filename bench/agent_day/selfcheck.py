@@ -16,7 +16,7 @@ def problems(scenarios: Sequence[Scenario]) -> list[str]:
 def _problems(one: Scenario, scenarios: Sequence[Scenario]) -> Iterator[str]:
     said = [text for turn in one.turns() for text in (turn.prompt, *turn.said)]
     yield from _facts(one, said, said + _inputs(one))
-    yield from _questions(one, said)
+    yield from of_questions(one, said)
     yield from _shape(one)
     for stand in one.stands:
         if not any(says(text, stand.any_of) for text in said):
@@ -44,7 +44,8 @@ def _facts(one: Scenario, said: list[str], done: list[str]) -> Iterator[str]:
                 yield f"the wording of {fact.name} states an earlier value of {other.name}"
 
 
-def _questions(one: Scenario, said: list[str]) -> Iterator[str]:
+def of_questions(one: Scenario, said: Sequence[str]) -> Iterator[str]:
+    """A line for each question whose gold does not fit what was said."""
     for asked in one.questions:
         if not any(says(text, asked.any_of) for text in said):
             yield f"no message answers {asked.text!r}"

@@ -30,6 +30,7 @@ from holdfast.store.damage import Damage
 from holdfast.store.data_folder import DataFolder, FolderLock
 from holdfast.store.engine_port import Build, CapturedFile
 from holdfast.store.engines import live_memory
+from holdfast.store.fleet.fleet_port import Fleet, News
 from holdfast.store.port import Store
 
 log = logging.getLogger("holdfast")
@@ -73,10 +74,11 @@ class Engine:
         self.folder = DataFolder(settings.folder)
         self.folder.make()
         telling = self.clock if settings.nats_url else None
-        self._live = live_memory(settings.store, self.folder, self._publish, telling, self._way_out)
+        self._live = live_memory(settings.store, self.folder, self.publish, telling, self._way_out)
         self._opened_at = 0
         self._tried_at = self.clock.steady()
         self._waited = False
+        self._news: News | None = None  # what hears of other servers, if this is one
         self._trying = threading.Lock()
         self._restored = first_restore(self.folder.home)
         self._apart: RestorePending | None = None  # the vault holds another memory than this one
@@ -190,6 +192,8 @@ class Engine:
                 self._open(rescue=True)
                 if self.fault is None:
                     log.warning("the memory could be opened now")
+                    if self._news is not None:
+                        self.fleet.start(self._news)
             finally:
                 self._tried_at = self.clock.steady()
                 self._trying.release()
@@ -202,6 +206,16 @@ class Engine:
     def store(self) -> Store:
         """The live store. A caller that began with one keeps to it."""
         return self._live.store
+
+    @property
+    def fleet(self) -> Fleet:
+        """The servers that have this memory open, with what they share."""
+        return self._live.fleet
+
+    def join_fleet(self, news: News) -> None:
+        """Be one of the memory's servers until the engine is closed; from the moment on at which it can be opened."""
+        self._news = news
+        self.fleet.start(news)
 
     def exchange(self, build: Build, tenant: str) -> str:
         """Make the generation live whose name `build` gives; see `lifecycle.Memory.exchange`."""
@@ -237,6 +251,9 @@ class Engine:
     def as_file(self, scratch: Path, tenant: str) -> Path:
         return self._live.as_file(scratch, tenant)
 
+    def undo_target(self, tenant: str) -> str | None:
+        return self._live.undo_target(tenant)
+
     def unreadable(self, generation: str, tenant: str) -> str | None:
         return self._live.unreadable(generation, tenant)
 
@@ -271,6 +288,7 @@ class Engine:
             self._live.close()
         self._lock.__exit__()
 
-    def _publish(self, event: Event) -> None:
+    def publish(self, event: Event) -> None:
+        """Hand a committed event, of this server or another, to what runs here."""
         for publisher in self.publishers:
             publisher.publish(event)

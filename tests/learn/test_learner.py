@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 from pathlib import Path
 from typing import Any
 
@@ -58,8 +59,8 @@ def test_reading_everything_again_gives_the_same_statements(world: World, monkey
     learn(world)
     before = (statements(world), relations(world))
     assert learn(world)[0] == learner.LearningStep()
-    monkeypatch.setattr(learner, "cursor", lambda ctx, reader: 0)
-    learn(world)
+    monkeypatch.setattr(learner, "cursor", lambda *_: 0)
+    learner.learn_step(dataclasses.replace(world.context(), whole=True))
     assert (statements(world), relations(world)) == before
 
 
@@ -98,6 +99,33 @@ def test_a_memory_supersedes_a_statement(world: World) -> None:
     learn(world)
     assert [one.source_id for one in relations(world)] == [kept["memory"]["id"]]
     assert OLD not in told(world)
+
+
+def test_a_memory_beside_new_turns_is_read_too(world: World) -> None:
+    state_old(world)
+    kept = world.call("remember", content="The database moved from Postgres 14 to Postgres 16.", project="proj")
+    turn(world, "Why does the export fail at night?", CAUSE)
+    learn(world)
+    assert kept["memory"]["id"] in [one.source_id for one in relations(world, "supersedes", "updates")]
+
+
+def test_what_is_said_need_not_wait_for_an_import_of_memories(world: World, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(learner, "MEMORY_ROWS", 2)
+    for number in range(9):
+        world.call("remember", content=f"Shelf {number} holds box {number}.", project="proj")
+    turn(world, "Why does the export fail at night?", CAUSE)
+    ctx = dataclasses.replace(world.context(), whole=True)
+    assert learner.learn_step(ctx).more
+    assert learner.is_learnt(ctx, ["proj"])
+    assert texts(world) == [CAUSE]
+
+
+def test_memories_go_on_from_the_one_cursor_of_earlier_versions(world: World) -> None:
+    world.call("remember", content="The database moved from Postgres 14 to Postgres 16.", project="proj")
+    ctx = dataclasses.replace(world.context(), whole=True)
+    learner._move(ctx, learner.TURNS, ctx.store.last_seq(ctx.tenant))
+    learn(world)
+    assert learner.cursor(ctx, ctx.store.read(), learner.KEPT) >= learner.cursor(ctx, ctx.store.read()) > 0
 
 
 def test_projects_do_not_replace_each_others_facts(world: World) -> None:
@@ -195,7 +223,7 @@ def test_what_still_holds_is_told_again_and_not_found_outdated_again(
     answer = world.call("still_true", id=old)
     assert [one["type"] for one in answer["restored"]] == ["supersedes"]
     assert OLD in told(world)
-    monkeypatch.setattr(learner, "cursor", lambda ctx, reader: 0)
+    monkeypatch.setattr(learner, "cursor", lambda *_: 0)
     learn(world)
     assert relations(world, "supersedes", "updates") == []
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import subprocess
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -70,6 +71,77 @@ def test_prompts_of_the_same_moment_are_turns_of_their_own(world: World) -> None
         world.observe(hook="prompt_submit", prompt=text)
     assert passages(world, "basalt")[0]["text"] == "User: basalt for the floor"
     assert passages(world, "granite")[0]["text"] == "User: granite for the wall"
+
+
+def explained(world: World, query: str) -> dict[str, Any]:
+    """Why each hit was found, by its id, best first."""
+    return {one["id"]: one["why"] for one in world.call("search", query=query, explain=True)["results"]}
+
+
+@pytest.fixture
+def near(tmp_path: Path) -> Iterator[World]:
+    """A memory that is searched by meaning too."""
+    world = World(tmp_path / "near", model=HashingEmbedder())
+    yield world
+    world.close()
+
+
+def test_a_turn_about_the_question_stands_before_one_that_matches_in_half(near: World) -> None:
+    about = turn(near, "Is the granite wall footing safe", "Yes, granite wall and footing hold.")[1]
+    in_half = turn(near, "granite wall footing", "Lunch was late because no cook came today.", session="s2")[1]
+    near.follow()
+    why = explained(near, "granite wall footing")
+    assert list(why)[:2] == [about, in_half]
+    assert why[in_half]["words"] > why[about]["words"]
+    assert why[in_half]["turn"] < 0 < why[about]["turn"]
+
+
+def test_what_was_stated_and_what_is_newer_counts(near: World) -> None:
+    chore = turn(near, "rename the export worker", "Done.")[1]
+    stated = turn(near, "Why does the export worker fail?", CAUSE, session="s2")[1]
+    learn(near)
+    near.follow()
+    why = explained(near, "export worker")
+    assert why[chore]["worth"] < why[stated]["worth"]
+    assert why[chore]["newer"] < 0 < why[stated]["newer"]
+
+
+def test_output_of_a_tool_loses_only_beside_turns(world: World) -> None:
+    ran = {"tool_name": "Bash", "tool_input": {"command": "quarry"}, "tool_response": {"stdout": "granite 12 t"}}
+    world.observe(hook="post_tool_use", **ran)
+    (alone,) = explained(world, "granite").values()
+    _, said = turn(world, "How much granite is left?", "12 t of granite are left.")
+    beside = explained(world, "granite")
+    assert next(iter(beside)) == said
+    (printed,) = [why for id, why in beside.items() if id != said]
+    assert printed["deed"] < alone["deed"]
+
+
+ADDED = ("words", "meaning", "speaker", "date", "exact", "asking", "recent", "important", "recalled", "disclosed", "deed",
+         "turn", "worth", "newer")  # fmt: skip
+
+
+def test_the_reasons_of_a_turn_add_up_to_its_score(near: World) -> None:
+    turn(near, "Why does the export fail?", "I look at the export first.", CAUSE)
+    turn(near, "When does the export start?", session="s2")
+    near.observe(
+        hook="post_tool_use", tool_name="Bash", tool_input={"command": "export"}, tool_response={"stdout": "no"}
+    )
+    near.call("remember", content="The export is a nightly job", project="proj")
+    learn(near)
+    near.follow()
+    found = explained(near, "export")
+    assert len(found) == 4
+    for why in found.values():
+        assert sum(why[name] for name in ADDED) == pytest.approx(why["score"], abs=0.001)
+
+
+def test_without_turns_nothing_is_added(near: World) -> None:
+    for text in ("The kiln is fired on Mondays", "The kiln stands in the yard"):
+        near.call("remember", content=text, project="p")
+    near.follow()
+    for why in explained(near, "kiln").values():
+        assert (why["turn"], why["worth"], why["newer"]) == (0, 0, 0)
 
 
 # What came since
@@ -201,6 +273,12 @@ def test_other_projects_answer_where_it_cannot_and_are_named(world: World) -> No
     found = passages(world, "gateway port 9090", here="third")
     others = [(one["id"], one["project"]) for one in found if "project" in one]
     assert others[0] == (other, "other")
+
+
+def test_another_project_takes_one_place_at_most(world: World) -> None:
+    two_projects(world)
+    found = passages(world, "where does the gateway listen", here="third")
+    assert [one["project"] in ("mine", "other") for one in found] == [True]
 
 
 def test_memories_of_no_project_answer_everywhere(world: World) -> None:

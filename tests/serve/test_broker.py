@@ -19,13 +19,12 @@ from broker import NatsServer, Reader, bodies, free_port, ids
 from hypothesis import given, strategies as st
 from patience import WAIT_SECONDS, until
 from websockets.sync.client import connect
-from world import World, running, settings
+from world import World, running, running_server
 
 from holdfast.core.model import Caller, Dispatch
 from holdfast.ops.registry import BY_NAME
 from holdfast.serve.events.broker import Broker
 from holdfast.serve.events.subjects import message_of, word_of
-from holdfast.serve.run import RunningServer
 
 A = "/agentmemory"
 SYLLABLES = "ba co du fe gi ha jo ku le mi no pu ra so tu ve".split()
@@ -555,26 +554,12 @@ def test_what_happens_to_a_snapshot_is_told_to_the_broker(
 
 def test_what_happens_to_a_snapshot_is_told_on_the_socket_to_its_tenant(tmp_path: Path) -> None:
     """Without a broker as well."""
-    ready = threading.Event()
-    urls: list[str] = []
-
-    def on_ready(url: str) -> None:
-        urls.append(url)
-        ready.set()
-
-    server = RunningServer(settings(tmp_path / "m"), on_ready)
-    thread = threading.Thread(target=server.run)
-    thread.start()
-    try:
-        assert ready.wait(WAIT_SECONDS)
-        with connect(urls[0].replace("http", "ws") + "/stream/mem-live/viewer") as viewer:
+    with running_server(tmp_path / "m") as (server, url):
+        with connect(url.replace("http", "ws") + "/stream/mem-live/viewer") as viewer:
             server.engine.context(Caller(tenant="other")).announce("created", {"id": "theirs"})
             server.engine.context(Caller()).announce("created", {"id": "ours"})
             frame = json.loads(viewer.recv(timeout=WAIT_SECONDS))
         waiting = server.engine.store.read().undispatched()
-    finally:
-        server.stop()
-        thread.join(WAIT_SECONDS)
 
     assert frame["type"] == frame["data"]["type"] == "snapshot_created"
     assert frame["data"]["snapshot_created"]["id"] == "ours"

@@ -15,7 +15,7 @@ from patience import WAIT_SECONDS
 from websockets.exceptions import ConnectionClosed, InvalidStatus
 from websockets.sync.client import ClientConnection, connect
 from websockets.typing import Subprotocol
-from world import running
+from world import running, running_server
 
 from holdfast.core.model import Event
 from holdfast.serve.events.replay_buffer import EVENTS, ReplayBuffer
@@ -196,3 +196,24 @@ def test_large_events_are_kept_by_their_bytes() -> None:
         recent.add(event(number), lambda _: b"x" * 3_000_000)
     assert kept(recent, start) is None
     assert len(kept(recent, "run-2") or []) == 2
+
+
+def test_a_reader_is_told_to_reload_if_events_of_other_servers_were_lost(tmp_path: Path) -> None:
+    with running_server(tmp_path / "memory") as (server, url), httpx.Client(base_url=url) as client:
+        with reading(client, "") as socket:
+            before = until_greeted(socket)[1]["place"]
+            server.app.live.missed("another tenant")
+            server.app.live.missed("default")
+            assert until_greeted(socket)[1]["type"] == "gap"
+        with reading(client, before) as socket:
+            assert until_greeted(socket)[1]["type"] == "gap"
+
+
+def test_a_reader_whose_token_is_revoked_is_cut_off_though_nothing_happens(tmp_path: Path) -> None:
+    with running(tmp_path / "memory") as client:
+        made = client.post(f"{A}/tokens", json={"name": "reader", "scopes": ["read"]}).json()
+        with reading(client, "", token=made["token"]) as socket:
+            assert until_greeted(socket)[1]["type"] == "hello"
+            assert client.delete(f"{A}/tokens/{made['record']['id']}").is_success
+            with pytest.raises(ConnectionClosed):
+                socket.recv(timeout=WAIT_SECONDS)

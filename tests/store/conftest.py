@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 import tempfile
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
+from contextlib import ExitStack
 from pathlib import Path
 
 import pytest
+from postgres_server import give_back, new_schema
 from store_places import ENGINES, SHARED_MEMORY, Place
 
 from holdfast.store.port import Store
+from holdfast.store.postgres.store import PostgresStore
 
 
 @pytest.fixture
@@ -37,3 +40,24 @@ def place(request: pytest.FixtureRequest, quick_folder: Path) -> Iterator[Place]
 @pytest.fixture
 def store(place: Place) -> Store:
     return place.open()
+
+
+@pytest.fixture
+def url() -> Iterator[str]:
+    """A schema of PostgreSQL without rows."""
+    made = new_schema()
+    yield made
+    give_back(made)
+
+
+@pytest.fixture
+def opened(url: str) -> Iterator[Callable[[], PostgresStore]]:
+    """Opens the schema, as often as servers would."""
+    with ExitStack() as stack:
+
+        def open_store() -> PostgresStore:
+            store = PostgresStore(url, lambda event: None)
+            stack.callback(store.close)
+            return store
+
+        yield open_store

@@ -10,36 +10,18 @@ from typing import Any
 
 import psycopg
 import pytest
-from postgres_server import as_admin, empty_schema, give_back, new_schema
+from postgres_server import as_admin, empty_schema
 from sample_records import TENANT, add, sample
 from world import World, running
 
 from holdfast.cli.main import main
 from holdfast.core.errors import Fault, InvalidSettings, Restoring, StoreForeign, StoreUnreachable
+from holdfast.core.system import SystemClock
 from holdfast.store.port import Condition, Store, Tx
 from holdfast.store.postgres.store import PostgresStore
 from holdfast.store.tables import MEMORIES, NOTES
 
 OLD, NEW = "the amber cabinet holds the spare keys", "deploys happen on Tuesday"
-
-
-@pytest.fixture
-def url() -> Iterator[str]:
-    made = new_schema()
-    yield made
-    give_back(made)
-
-
-@pytest.fixture
-def opened(url: str) -> Iterator[Callable[[], Store]]:
-    with ExitStack() as stack:
-
-        def open_store() -> Store:
-            store = PostgresStore(url, lambda event: None)
-            stack.callback(store.close)
-            return store
-
-        yield open_store
 
 
 @pytest.fixture
@@ -73,7 +55,7 @@ def _write_notes(url: str, name: str, count: int) -> None:
 
 
 def test_a_reader_that_catches_up_by_number_misses_nothing_of_four_processes(
-    url: str, opened: Callable[[], Store]
+    url: str, opened: Callable[[], PostgresStore]
 ) -> None:
     store, each = opened(), 40
     spawn = multiprocessing.get_context("spawn")
@@ -92,7 +74,24 @@ def test_a_reader_that_catches_up_by_number_misses_nothing_of_four_processes(
     assert len(seen) == len(set(seen)) == 4 * each
 
 
-def test_two_servers_see_what_the_other_wrote_at_once(opened: Callable[[], Store]) -> None:
+def test_an_event_that_is_committed_after_a_later_one_is_still_sent(url: str) -> None:
+    with ExitStack() as stack:
+        one, other = (PostgresStore(url, lambda event: None, SystemClock()) for _ in range(2))
+        stack.callback(one.close)
+        stack.callback(other.close)
+
+        def early(tx: Tx) -> None:
+            tx.add(MEMORIES, sample(MEMORIES, "early", tx.next_seq("guest"), tenant="guest"))
+            add(other, MEMORIES, "late")
+            sent = other.read().dispatches(10)
+            other.write(lambda inner: inner.dispatched(sent))
+            assert ["late" in event.body for event in sent] == [True]
+
+        one.write(early)
+        assert ["early" in event.body for event in other.read().dispatches(10)] == [True]
+
+
+def test_two_servers_see_what_the_other_wrote_at_once(opened: Callable[[], PostgresStore]) -> None:
     one, other = opened(), opened()
     add(one, MEMORIES, "first", content="amber cabinet")
     assert [hit.seq for hit in other.read().words(MEMORIES, TENANT, ["amber"], (), 5).hits] == [1]
@@ -102,7 +101,7 @@ def test_two_servers_see_what_the_other_wrote_at_once(opened: Callable[[], Store
     assert len(other.read().words(MEMORIES, TENANT, ["amber"], (), 5).hits) == 1
 
 
-def test_folding_changes_no_answer(opened: Callable[[], Store]) -> None:
+def test_folding_changes_no_answer(opened: Callable[[], PostgresStore]) -> None:
     store, cold = opened(), opened()
     for number in range(30):
         add(store, MEMORIES, f"m{number}", content=f"amber basalt number{number % 7}")
@@ -119,7 +118,7 @@ def test_folding_changes_no_answer(opened: Callable[[], Store]) -> None:
 # Verification
 
 
-def test_a_row_changed_by_hand_is_found(url: str, opened: Callable[[], Store]) -> None:
+def test_a_row_changed_by_hand_is_found(url: str, opened: Callable[[], PostgresStore]) -> None:
     store = opened()
     add(store, MEMORIES, "m1", content="amber")
     assert store.verify() == []
@@ -128,7 +127,7 @@ def test_a_row_changed_by_hand_is_found(url: str, opened: Callable[[], Store]) -
     assert ("row_changed", "memories", "m1") in {(one.kind, one.table, one.id) for one in store.verify()}
 
 
-def test_a_row_removed_by_hand_is_found(url: str, opened: Callable[[], Store]) -> None:
+def test_a_row_removed_by_hand_is_found(url: str, opened: Callable[[], PostgresStore]) -> None:
     store = opened()
     add(store, MEMORIES, "m1", content="amber")
     with psycopg.connect(as_admin(url)) as db:
@@ -136,7 +135,7 @@ def test_a_row_removed_by_hand_is_found(url: str, opened: Callable[[], Store]) -
     assert "row_missing" in {one.kind for one in store.verify()}
 
 
-def test_a_lost_index_is_found_and_repaired(url: str, opened: Callable[[], Store]) -> None:
+def test_a_lost_index_is_found_and_repaired(url: str, opened: Callable[[], PostgresStore]) -> None:
     store = opened()
     add(store, MEMORIES, "m1", content="amber cabinet")
     with psycopg.connect(as_admin(url)) as db:
@@ -147,7 +146,7 @@ def test_a_lost_index_is_found_and_repaired(url: str, opened: Callable[[], Store
     assert len(store.read().words(MEMORIES, TENANT, ["amber"], (), 5).hits) == 1
 
 
-def test_lost_connections_are_made_anew(url: str, opened: Callable[[], Store]) -> None:
+def test_lost_connections_are_made_anew(url: str, opened: Callable[[], PostgresStore]) -> None:
     store = opened()
     add(store, MEMORIES, "before", content="amber")
     with psycopg.connect(url, autocommit=True) as db:
@@ -241,7 +240,7 @@ def test_a_database_of_something_else_is_refused_and_left_alone() -> None:
     assert names == [("customers",)]
 
 
-def test_a_job_that_fails_leaves_the_others_of_its_batch(opened: Callable[[], Store]) -> None:
+def test_a_job_that_fails_leaves_the_others_of_its_batch(opened: Callable[[], PostgresStore]) -> None:
     store = opened()
 
     def outer(tx: Tx) -> None:

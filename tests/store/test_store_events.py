@@ -235,7 +235,7 @@ def test_what_was_sent_is_dropped_from_the_front(telling: Store) -> None:
         add(telling, MEMORIES, str(number))
     waiting, later = telling.read().dispatches(2), telling.read().dispatches(10)[2:]
 
-    telling.write(lambda tx: tx.dispatched(waiting[-1].place))
+    telling.write(lambda tx: tx.dispatched(waiting))
 
     assert [one["key"] for one in bodies(telling)] == ["2", "3", "4"]
     assert telling.read().undispatched() == 3

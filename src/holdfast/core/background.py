@@ -34,6 +34,11 @@ class RecallCounter:
             taken, self._counts = self._counts, Counter()
         return dict(taken)
 
+    def drop(self, tenant: str) -> None:
+        """Forget what was counted of a tenant: its numbers mean other records now."""
+        with self._lock:
+            self._counts = Counter({key: count for key, count in self._counts.items() if key[0] != tenant})
+
 
 class LearningProgress:
     """Lets a caller wait a moment until the thread that learns has learnt what was said just now. Where none learns, or

@@ -10,6 +10,7 @@ import logging
 from bisect import bisect_right
 from collections import defaultdict
 from collections.abc import Callable, Iterator, Sequence
+from contextlib import suppress
 from itertools import accumulate
 
 import numpy as np
@@ -17,6 +18,8 @@ import numpy as np
 from holdfast.core.errors import Fault, Restoring, UpstreamFailed
 from holdfast.core.model import CleanText
 from holdfast.core.ports import Clock, Embedder, Vectors
+from holdfast.store.fleet.fleet_port import Fleet
+from holdfast.store.fleet.single_server import SingleServer
 from holdfast.store.port import Condition, MadeVector, Reader, Store, Tx, Waiting
 from holdfast.store.tables import TABLES
 from holdfast.store.vector_hash import text_hash
@@ -33,6 +36,7 @@ DROPPED = 2_000
 # Rows checked for a missing vector before those found are queued.
 LOOKED_AT = 2_000
 PAUSE, LONGEST_PAUSE = 1.0, 300.0
+JOB = "vectors"
 
 log = logging.getLogger("holdfast")
 
@@ -46,10 +50,15 @@ class EmbedQueue:
         embedder: Embedder | None,
         clock: Clock,
         stopped: Callable[[], bool] = lambda: False,
+        fleet: Fleet | None = None,
     ):
-        """`stopped` is called between slices: what is embedded by then is kept, the rest waits for the next start."""
+        """`stopped` is called between slices: what is embedded by then is kept, the rest waits for the next start. Of
+        a `fleet` each tenant's vectors are made by one server at a time."""
         self.store = store
         self._stopped = stopped
+        self._fleet = fleet or SingleServer()
+        self._claimed: set[str] = set()  # tenants whose vectors are made here now
+        self._elsewhere: set[str] = set()  # and those whose are made by another server
         self._embedder = embedder
         self._clock = clock
         self._size = BATCH
@@ -62,13 +71,25 @@ class EmbedQueue:
         """Do one small piece of the work; False if there is nothing to do now."""
         if self._clock.steady() < self._resume:
             return False
+        more = False
         try:
-            return self._step()
+            more = self._step()
         except Restoring:  # another store takes this one's place: nothing is wrong
-            return False
+            pass
         except Fault as fault:
             self.failed(fault)
-            return False
+        finally:
+            if not more:
+                self.release()
+        return more
+
+    def release(self) -> None:
+        """Let other servers have the tenants whose vectors were made here."""
+        claimed, self._claimed = self._claimed, set()
+        self._elsewhere.clear()
+        for tenant in claimed:
+            with suppress(Fault):  # the database is away: the claim ends by itself
+                self._fleet.release(JOB, tenant)
 
     def is_done(self) -> bool:
         """Whether every record that is to have a vector of the current model has it."""
@@ -88,7 +109,7 @@ class EmbedQueue:
 
     def waiting(self, limit: int) -> list[Waiting]:
         """The first that wait for their vector, without those that failed alone."""
-        return self.store.read().index_work(limit, self._after)
+        return self.store.read().index_work(limit, self._after, without=self._elsewhere)
 
     def _step(self) -> bool:
         reader, embedder = self.store.read(), self._embedder
@@ -99,7 +120,9 @@ class EmbedQueue:
             return self._drop(reader)
         work = self._work(reader)
         if work:
-            self._make(reader, embedder, work)
+            own = [one for one in work if self._may_make(one.tenant)]
+            if own:
+                self._make(reader, embedder, own)
             return True
         if self._look(reader, embedder.name):
             return True
@@ -111,11 +134,17 @@ class EmbedQueue:
     def _work(self, reader: Reader) -> list[Waiting]:
         """The oldest that wait. Of a long backlog the newest too: what is written during an import need not wait for
         all of it."""
-        work = reader.index_work(self._size, self._after)
+        work = reader.index_work(self._size, self._after, without=self._elsewhere)
         if len(work) < BATCH:
             return work
-        newest = reader.index_work(NEWEST, self._after, newest=True)
+        newest = reader.index_work(NEWEST, self._after, newest=True, without=self._elsewhere)
         return list({_key(one): one for one in (*newest, *work[: BATCH - NEWEST])}.values())
+
+    def _may_make(self, tenant: str) -> bool:
+        """Whether the tenant's vectors are made here, claimed now if they were not."""
+        if tenant not in self._claimed and tenant not in self._elsewhere:
+            (self._claimed if self._fleet.claim(JOB, tenant) else self._elsewhere).add(tenant)
+        return tenant in self._claimed
 
     def _drop(self, reader: Reader) -> bool:
         """Without an embedder nothing waits: the rows are found again when there is one."""

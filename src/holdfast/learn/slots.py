@@ -9,8 +9,9 @@ import orjson
 
 from holdfast.context import CallContext
 from holdfast.core.errors import Conflict, LimitReached, NotFound
-from holdfast.core.model import CleanText, Slot
+from holdfast.core.model import CleanText, Event, Slot
 from holdfast.core.session_keys import key_of
+from holdfast.core.wire import shape
 from holdfast.learn.statements.keywords import normal
 from holdfast.projects import project_for_write, project_names
 from holdfast.store.port import Reader, Tx, where
@@ -217,7 +218,9 @@ def delete_slot(ctx: CallContext, label: str, project: str | None) -> Slot:
             raise NotFound(f"slot: there is no stored slot {label}")
         drop_set_aside(tx, ctx.tenant, {slot.id})
         ctx.audit(tx, "slot_delete", (slot.id,), label=label, scope=slot.scope)
-        ctx.publish(tx, "slot", dataclasses.replace(slot, content=""))
+        # As JSON: the record is gone for a server that would read it.
+        empty = shape(dataclasses.replace(slot, content=""))
+        tx.publish(Event(ctx.tenant, "slot", empty, agent=slot.agent))
         return slot
 
     return ctx.store.write(store)

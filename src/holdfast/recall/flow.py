@@ -20,7 +20,7 @@ from holdfast.recall.rank import DATE, Candidate, RankedCandidate, RankingQuery,
 from holdfast.recall.replacements import newest_first
 from holdfast.recall.signals import asks_for_days_alone
 from holdfast.recall.time.dates import day_of, spans
-from holdfast.recall.turn_hits import as_turns, by_worth
+from holdfast.recall.turn_hits import as_turns, weighed
 from holdfast.redact import redact_text
 from holdfast.store import tokenizer
 from holdfast.store.port import Condition, Reader, Table, where
@@ -31,6 +31,7 @@ _embedding = ThreadPoolExecutor(4, "question")
 CLEAR_LIKENESS = 0.4
 LEAST_LIKENESS = 0.05  # texts that have nothing in common mostly lie below it
 NAMED_DAYS = 2  # of a question that are searched on their own
+TURNS_MORE = 5
 EMBEDDED_CHARS = 4_000  # of a question: a sentence model reads no more
 
 
@@ -39,14 +40,16 @@ def search(ctx: CallContext, question: Question) -> list[Hit]:
     reader = ctx.store.read()
     if question.session_id:
         question = replace(question, session_id=ctx.session_key(reader, question.session_id))
-    own, of_days = _pools(ctx, reader, question)
+    soon = _embed_in_background(ctx, question.query)
+    own, of_days = _pools(ctx, reader, question, soon)
     pools = [*own, *of_days]
     ranked = _ranked(ctx, question, own, pools)
     hits = _hits(ctx, reader, ranked, pools)
     seen = [hit for hit in hits if ctx.may_see(hit.record, question.agent)]
     told = _current(ctx, reader, seen, question)
     if question.as_of is None:
-        told = newest_first(ctx, reader, by_worth(ctx, reader, as_turns(ctx, reader, told)), question.query)
+        turns = weighed(ctx, reader, as_turns(ctx, reader, told), soon, _read(ctx, question.query))
+        told = newest_first(ctx, reader, turns, question.query)
     return told[: question.limit]
 
 
@@ -63,10 +66,11 @@ def _current(ctx: CallContext, reader: Reader, hits: list[Hit], question: Questi
     return [hit for hit in hits if hit.record.id not in gone]
 
 
-def _pools(ctx: CallContext, reader: Reader, question: Question) -> tuple[list[CandidatePool], list[CandidatePool]]:
+def _pools(
+    ctx: CallContext, reader: Reader, question: Question, soon: PendingEmbedding | None
+) -> tuple[list[CandidatePool], list[CandidatePool]]:
     """Candidates of all time, and those of the days that the question names."""
     query = tokenizer.query(question.query)
-    soon = _embed_in_background(ctx, question.query)
     if not query and (soon is None or soon.future.result() is None):
         return [], []
     now = ctx.clock.now_ms()
@@ -142,8 +146,8 @@ def _ranked(
     ranked = [one for one in best if _answers(one, candidates[one.seq], asked.read, question.strict)]
     if question.per_session:  # before deduplication, which compares each with each: only as many as are wanted
         ranked = diverse(ranked, {seq: one.session for seq, one in candidates.items()}, question.per_session)
-    # Three times as many as wanted: prompts and messages of one turn are one hit.
-    return deduplicate(ranked, {seq: one.text for seq, one in candidates.items()}, 3 * question.limit)
+    # Three times as many as wanted, and some more: prompts and messages of one turn are one hit, and turns are weighed.
+    return deduplicate(ranked, {seq: one.text for seq, one in candidates.items()}, 3 * question.limit + TURNS_MORE)
 
 
 def _answers(one: RankedCandidate, candidate: Candidate, read: float, strict: bool) -> bool:

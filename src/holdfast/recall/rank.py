@@ -123,6 +123,9 @@ class ScoreParts(NamedTuple):
     neighbours: float  # of words and meaning, how much stands beside the record: explains, is not added
     disclosed: float = 0.0
     deed: float = 0.0  # below zero: what a tool printed holds many words, and rarely the conclusion
+    turn: float = 0.0  # of a turn: how near its prompt and answer are together, beside the other hits
+    worth: float = 0.0  # what was stated in it
+    newer: float = 0.0  # than the other hits; below zero: older
 
 
 class RankedCandidate(NamedTuple):
@@ -152,7 +155,8 @@ class _ScoredTable:
 
     def parts(self, places: NDArray[np.intp]) -> list[ScoreParts]:
         columns = {name: values[places].tolist() for name, values in (*self.added.items(), ("neighbours", self.beside))}
-        return list(map(ScoreParts, *(columns[name] for name in ScoreParts._fields)))
+        # What turns add comes later (turn_hits.py), so the last fields keep their defaults.
+        return list(map(ScoreParts, *(columns[name] for name in ScoreParts._fields if name in columns)))
 
 
 def _score(asked: RankingQuery, rows: Sequence[Candidate], moments: NDArray[np.int64], corpus: Corpus) -> _ScoredTable:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 from collections.abc import AsyncIterator, Awaitable, Callable
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import asynccontextmanager
+from contextlib import asynccontextmanager, suppress
 from typing import TYPE_CHECKING, Any
 
 from starlette.applications import Starlette
@@ -15,7 +15,7 @@ from starlette.routing import Mount, Route, WebSocketRoute
 from starlette.types import ASGIApp, Receive, Scope, Send
 
 from holdfast.connection import Connection, LocalConnection
-from holdfast.core.errors import Fault, Forbidden, InvalidRequest, MethodNotAllowed, NotFound
+from holdfast.core.errors import Fault, Forbidden, InvalidRequest, MethodNotAllowed, NotFound, Unauthorized
 from holdfast.core.metrics import MEDIA_TYPE
 from holdfast.engine import Engine
 from holdfast.ops.openapi import openapi
@@ -24,6 +24,7 @@ from holdfast.serve.background.maintenance import Maintenance
 from holdfast.serve.background.schedule import SnapshotSchedule
 from holdfast.serve.background.spool_intake import SpoolIntake
 from holdfast.serve.events.broker import Broker
+from holdfast.serve.events.fleet_news import FleetNews
 from holdfast.serve.events.websocket import LiveSocket
 from holdfast.serve.http.admission import AdmissionControl, wait_header
 from holdfast.serve.http.auth import Auth
@@ -64,7 +65,7 @@ class App:
             Route(f"{PREFIX}/mcp/tools", self._mcp_tools, methods=["GET"]),
             Route(f"{PREFIX}/mcp/tools", self._mcp_call, methods=["POST"]),
             Route(f"{PREFIX}/mcp/call", self._mcp_call, methods=["POST"]),
-            Route("/livez", self._livez),
+            Route(_ALIVE, self._livez),
             Route("/metrics", self._metrics, methods=["GET"]),
             Route("/openapi.json", self._page("application/json", lambda: dumps(openapi()))),
             Route("/", self._home),
@@ -77,7 +78,12 @@ class App:
         faults = {404: _no_such_path, 405: _no_such_method}
         self._others = Starlette(routes=routes, lifespan=self._lifespan, exception_handlers=faults)
         self.asgi: ASGIApp = AdmissionControl(
-            self._route, engine.settings, clock=engine.clock, recognise=self._recognise
+            self._route,
+            engine.settings,
+            clock=engine.clock,
+            recognise=self._recognise,
+            look_up=self._look_up,
+            share=self._share,
         )
 
     async def _route(self, scope: Scope, receive: Receive, send: Send) -> None:
@@ -93,6 +99,7 @@ class App:
     @asynccontextmanager
     async def _lifespan(self, _: Starlette) -> AsyncIterator[None]:
         self.engine.publishers.append(self.live)
+        self.engine.join_fleet(FleetNews(self.engine, self.auth, self.live))
         self.maintenance.start()
         self.learning.start()
         self.schedule.start()
@@ -118,6 +125,26 @@ class App:
         try:
             return self.auth.caller([(b"authorization", credential)]).name
         except Fault:
+            return None
+
+    async def _look_up(self, scope: Scope, credential: bytes) -> None:
+        """A database that does not answer must not hold up the event loop, nor the question whether this is alive."""
+        if scope["path"] == _ALIVE:
+            return
+        with suppress(Unauthorized):  # the operation decides what that means
+            given = self.auth.credential([(b"authorization", credential)])
+            if not self.auth.is_at_hand(given):
+                await asyncio.get_running_loop().run_in_executor(self.pool, self.auth.of, given)
+
+    async def _share(self, credential: bytes, rate: float, burst: float) -> float | None:
+        fleet = self.engine.fleet
+        caller = self.auth.caller([(b"authorization", credential)])
+        if not fleet.is_shared or caller.owner:  # the owner's credential is this process's own
+            return None
+        loop = asyncio.get_running_loop()
+        try:
+            return await loop.run_in_executor(self.pool, fleet.take_request, caller.name, caller.tenant, rate, burst)
+        except Fault:  # the database is away: the limit of this server is better than none
             return None
 
     def _connection_of(self, ctx: Context) -> Connection:
@@ -183,6 +210,7 @@ class App:
         return _json({"content": [{"type": "text", "text": text_of(answer)}]})
 
 
+_ALIVE = "/livez"
 _VIEWER_PATHS = ("/viewer", "/viewer/{path:path}", f"{PREFIX}/viewer")
 _NOT_REST = (f"{PREFIX}/mcp/", f"{PREFIX}/viewer")
 _CSP = "default-src 'none'; frame-ancestors 'none'; base-uri 'none'; form-action 'none'"

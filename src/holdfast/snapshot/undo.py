@@ -47,13 +47,14 @@ def undo(archive: Archive, named: SnapshotSelector = LAST) -> UndoResult:
     live, folder = live_of(archive), DataFolder(archive.home)
     with archive.locked("undo") as result:
         settle_folders(folder)
-        name, now = folder.previous(), folder.current()
+        name, now = live.undo_target(archive.tenant), folder.current()
         if name is None:
             raise NotFound(
                 "undo: there is no earlier memory to return to",
                 hint="Restore a snapshot instead: holdfast snapshot list",
             )
-        _check_origin(archive, now)
+        if name == folder.previous():  # otherwise what was replaced is this tenant's alone
+            _check_origin(archive, now)
         _check_whole(archive, name)
         # The next restore removes the generation that is left, with what was remembered in it since it became live.
         options = safety_options(archive, BEFORE_UNDO, named, None)

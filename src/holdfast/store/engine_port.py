@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import Protocol
 
 from holdfast.core.errors import Fault
+from holdfast.store.fleet.fleet_port import Fleet
 from holdfast.store.port import Store
 
 
@@ -84,6 +85,11 @@ class Memory(Protocol):
         new one in the folder `scratch`."""
         ...
 
+    def undo_target(self, tenant: str) -> str | None:
+        """The generation that was the tenant's live one before, whichever server replaced it; None if there is none.
+        The data folder has one of that name only if this server did."""
+        ...
+
     def unreadable(self, generation: str, tenant: str) -> str | None:
         """Why a generation cannot become the tenant's live one; None if it can."""
         ...
@@ -128,6 +134,11 @@ class LiveMemory(Memory, Protocol):
 
     def opened(self) -> Store:
         """The store itself, also while nothing is to be answered with it."""
+        ...
+
+    @property
+    def fleet(self) -> Fleet:
+        """The servers that have this memory open."""
         ...
 
     def close(self) -> None: ...

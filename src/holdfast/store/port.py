@@ -6,7 +6,7 @@ call can reach across tenants except the few whose docstring says so.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager
 from dataclasses import dataclass
 from hashlib import blake2b
@@ -289,7 +289,8 @@ class Reader(Protocol):
         ...
 
     def dispatches(self, limit: int, after: int = 0) -> list[Dispatch]:
-        """The first events of any tenant that wait for the broker, in their order, from a place on."""
+        """The first events of any tenant that wait for the broker, from a place on; those of a tenant in the order of
+        its writes."""
         ...
 
     def undispatched(self, tenant: str | None = None) -> int:
@@ -325,9 +326,11 @@ class Reader(Protocol):
         """How many records have their vector of the model."""
         ...
 
-    def index_work(self, limit: int, after: int = 0, *, newest: bool = False) -> list[Waiting]:
-        """The first records of any tenant that wait for their vector, from a sequence number on; or the newest, newest
-        first."""
+    def index_work(
+        self, limit: int, after: int = 0, *, newest: bool = False, without: Collection[str] = ()
+    ) -> list[Waiting]:
+        """The first records of any tenant, but for some, that wait for their vector, from a sequence number on; or the
+        newest, newest first."""
         ...
 
     def known_vectors(self, hashes: Sequence[bytes]) -> dict[bytes, NDArray[np.float32]]:
@@ -400,8 +403,8 @@ class Tx(Reader, Protocol):
         """Let an event wait for the broker; nothing happens where there is none. Writes of memory do it themselves."""
         ...
 
-    def dispatched(self, upto: int) -> None:
-        """End the waiting of all events up to a place: the broker has them."""
+    def dispatched(self, sent: Sequence[Dispatch]) -> None:
+        """End the waiting of the first events, as `dispatches` gave them: the broker has them."""
         ...
 
     def take_over(self, waiting: Sequence[Dispatch]) -> None:

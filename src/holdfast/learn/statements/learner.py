@@ -1,7 +1,7 @@
 """Draws statements from what was said, turn by turn, as it comes in: for the background of a server.
 
-A cursor marks the progress. Every step is short, bounded and can be repeated: a statement's id follows from the
-observation it was said in, so a turn that is read again gives the same statements.
+Two cursors mark the progress, one for turns and one for memories. Every step is short, bounded and can be repeated: a
+statement's id follows from the observation it was said in, so a turn that is read again gives the same statements.
 """
 
 from __future__ import annotations
@@ -29,9 +29,11 @@ from holdfast.store.queries.stale_summaries import mark_outdated
 from holdfast.store.queries.turns import MESSAGE_HOOK, PROMPT_HOOKS
 from holdfast.store.tables import MEMORIES, NOTES, OBSERVATIONS, STATEMENTS
 
-ROWS = 200  # observations and memories read in one step
+ROWS = 200  # observations read in one step
+MEMORY_ROWS = 20  # what is said now need not wait for an import of many memories
 SPOKEN = (*PROMPT_HOOKS, MESSAGE_HOOK)
 CURSOR = "learner"
+TURNS, KEPT = key_of("learner", "cursor"), key_of("learner", "memories")  # ids of the two cursors
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,26 +47,39 @@ class LearningStep:
 
 def learn_step(ctx: CallContext, vectors: TextVectors | None = None) -> LearningStep:
     """Read the next turns and memories of a tenant, and keep what they state. `vectors`: those of earlier steps."""
-    reader = ctx.store.read()
-    last = ctx.store.last_seq(ctx.tenant)
+    _split_cursor(ctx)
+    comparer = Comparer(ctx, ctx.embedder, vectors)
+    turns = _learn_turns(ctx, comparer)
+    memories = _learn_memories(ctx, comparer)
+    return LearningStep(turns.statements, turns.superseded + memories.superseded, turns.more or memories.more)
+
+
+def _learn_turns(ctx: CallContext, comparer: Comparer) -> LearningStep:
+    reader, last = ctx.store.read(), ctx.store.last_seq(ctx.tenant)
     fresh = Condition("seq", ">", cursor(ctx, reader))
     seen = reader.find(OBSERVATIONS, ctx.tenant, fresh, order="seq", limit=ROWS)
-    kept = reader.find(MEMORIES, ctx.tenant, fresh, order="seq", limit=ROWS)
-    if not seen and not kept:
+    if not seen:
         return LearningStep()
-    # Where one of the two was cut off, the other stops at the same place.
-    ends = [rows[-1].seq for rows in (seen, kept) if len(rows) == ROWS]
-    upto = min(ends, default=last)
-    comparer = Comparer(ctx, ctx.embedder, vectors)
+    upto = seen[-1].seq if len(seen) == ROWS else last
     statements = superseded = 0
-    for turn in _turns(ctx, reader, [one for one in seen if one.seq <= upto and one.hook in SPOKEN]):
+    for turn in _turns(ctx, reader, [one for one in seen if one.hook in SPOKEN]):
         made, replaced = _learn_turn(ctx, comparer, turn)
         statements, superseded = statements + made, superseded + replaced
-    for memory in kept:
-        if memory.seq <= upto and memory.latest and is_knowledge(memory):
-            superseded += _learn_memory(ctx, comparer, memory)
-    _move(ctx, upto)
+    _move(ctx, TURNS, upto)
     return LearningStep(statements, superseded, upto < last)
+
+
+def _learn_memories(ctx: CallContext, comparer: Comparer) -> LearningStep:
+    reader, last = ctx.store.read(), ctx.store.last_seq(ctx.tenant)
+    fresh = Condition("seq", ">", cursor(ctx, reader, KEPT))
+    kept = reader.find(MEMORIES, ctx.tenant, fresh, order="seq", limit=MEMORY_ROWS)
+    if not kept:
+        return LearningStep()
+    upto = kept[-1].seq if len(kept) == MEMORY_ROWS else last
+    knowledge = [one for one in kept if one.latest and is_knowledge(one)]
+    superseded = sum(_learn_memory(ctx, comparer, one) for one in knowledge)
+    _move(ctx, KEPT, upto)
+    return LearningStep(0, superseded, upto < last)
 
 
 def is_learnt(ctx: CallContext, projects: Sequence[str]) -> bool:
@@ -76,21 +91,25 @@ def is_learnt(ctx: CallContext, projects: Sequence[str]) -> bool:
     )
 
 
-def cursor(ctx: CallContext, reader: Reader) -> int:
-    """Up to which write the tenant's observations and memories were read."""
-    note = reader.get(NOTES, ctx.tenant, _cursor_id())
+def cursor(ctx: CallContext, reader: Reader, id: str = TURNS) -> int:
+    """Up to which write the tenant's turns, or its memories, were read."""
+    note = reader.get(NOTES, ctx.tenant, id)
     return int(note.content) if note is not None else 0
 
 
-def _cursor_id() -> str:
-    return key_of("learner", "cursor")
+def _split_cursor(ctx: CallContext) -> None:
+    """Earlier versions had one cursor for both: memories go on from there. Set before turns are read, as a step that
+    is cut short would skip memories otherwise."""
+    reader = ctx.store.read()
+    if reader.get(NOTES, ctx.tenant, KEPT) is None:
+        _move(ctx, KEPT, cursor(ctx, reader))
 
 
-def _move(ctx: CallContext, upto: int) -> None:
+def _move(ctx: CallContext, id: str, upto: int) -> None:
     def store(tx: Tx) -> None:
-        known = tx.get(NOTES, ctx.tenant, _cursor_id())
+        known = tx.get(NOTES, ctx.tenant, id)
         seq = known.seq if known else tx.next_seq(ctx.tenant)
-        tx.replace(NOTES, Note(ctx.tenant, _cursor_id(), seq, CURSOR, str(upto), ctx.clock.now_ms()))
+        tx.replace(NOTES, Note(ctx.tenant, id, seq, CURSOR, str(upto), ctx.clock.now_ms()))
 
     ctx.store.write(store)
 

@@ -19,7 +19,9 @@ from holdfast.learn.sessions.summarize import summarize
 from holdfast.learn.statements.learner import learn_step
 from holdfast.learn.statements.text_vectors import TextVectors
 from holdfast.settings import Settings
+from holdfast.store.fleet.fleet_port import claimed
 
+JOB = "learning"
 LOOK_SECONDS = 0.5
 PAUSE_SECONDS, LONGEST_PAUSE = 5.0, 300.0
 SUMMARIZED_PER_STEP = 5
@@ -37,6 +39,7 @@ class LearningThread:
         self._engine = engine
         self._stop = threading.Event()
         self._seen = -1  # the last write up to which everything was learnt
+        self._learnt: dict[str, int] = {}  # the same by tenant
         self._idle_due = 0.0
         self._whole_due: dict[str, float] = {}  # by tenant
         self._vectors = TextVectors()
@@ -76,18 +79,33 @@ class LearningThread:
         if self._engine.store.failure() is not None:
             return False
         last, now = self._engine.store.last_seq(), self._engine.clock.steady()
-        if last == self._seen and now < self._idle_due:
+        idle = now >= self._idle_due
+        if last == self._seen and not idle:
             return True
-        self._idle_due = now + IDLE_LOOK_SECONDS
-        for tenant in self._engine.store.read().tenants():
-            ctx = dataclasses.replace(self._engine.context(Caller(tenant=tenant, name="learning")), whole=True)
-            while not self._stop.is_set() and learn_step(ctx, self._vectors).more:
-                self._engine.learning.advance()
-            self._engine.learning.advance()
-            self._summarize(ctx, self._engine.settings)
-        # What was learnt just now advanced the number; the next look finds nothing new and records it.
-        self._seen = last
+        if idle:
+            self._idle_due = now + IDLE_LOOK_SECONDS
+        if all([self._learn_claimed(tenant, idle) for tenant in self._engine.store.read().tenants()]):
+            # What was learnt just now advanced the number; the next look finds nothing new and records it.
+            self._seen = last
         return True
+
+    def _learn_claimed(self, tenant: str, idle: bool) -> bool:
+        """Learn what is new of a tenant; False if another server is at it, which may end before it is done."""
+        last = self._engine.store.last_seq(tenant)
+        if self._learnt.get(tenant) == last and not idle:
+            return True
+        with claimed(self._engine.fleet, JOB, tenant) as granted:
+            if granted:
+                self._learn_of(tenant)
+                self._learnt[tenant] = last
+        return granted
+
+    def _learn_of(self, tenant: str) -> None:
+        ctx = dataclasses.replace(self._engine.context(Caller(tenant=tenant, name=JOB)), whole=True)
+        while not self._stop.is_set() and learn_step(ctx, self._vectors).more:
+            self._engine.learning.advance()
+        self._engine.learning.advance()
+        self._summarize(ctx, self._engine.settings)
 
     def _summarize(self, ctx: CallContext, settings: Settings) -> None:
         if settings.isolated or not settings.auto_compress:  # records of isolated agents must not be combined

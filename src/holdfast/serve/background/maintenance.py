@@ -21,9 +21,11 @@ from holdfast.learn.lessons import decay_lessons
 from holdfast.serve.background.vector_worker import VectorWorker
 from holdfast.serve.http.idempotency import drop_old_answers
 from holdfast.snapshot.triggers import BULK, before
+from holdfast.store.fleet.fleet_port import claimed
 
 INDEX_SECONDS = 1.0
 RECALLS_SECONDS = 5.0
+JOB = "maintenance"
 
 log = logging.getLogger("holdfast")
 
@@ -86,21 +88,27 @@ class Maintenance:
             self._engine.store.write(lambda tx: tx.add_recalls(counts, now))
 
     def sweep_all(self) -> None:
-        """Retention, decay and old answers of every tenant."""
+        """Retention, decay and old answers of every tenant; without those that another server swept lately."""
+        # Not the whole pause: each server counts it from another moment, and would find the last sweep just too young.
+        every = self._engine.settings.maintenance_seconds / 2
         for tenant in self._engine.store.read().tenants():
             if self._stop.is_set():
                 return
-            ctx = dataclasses.replace(self._engine.context(Caller(tenant=tenant, name="maintenance")), whole=True)
-            plan = plan_sweep(ctx)
-            if len(plan.memories) + len(plan.observations) >= BULK:
-                before(ctx, "forget")
-            sweep(ctx, plan)
-            if self._engine.settings.expire_days:
-                rules = rules_of(self._engine.settings.expire_days)
-                age(ctx, plan_aging(ctx, rules), rules)
-            decay_lessons(ctx)
-            drop_old_answers(ctx)
-            self._learn(ctx)
+            with claimed(self._engine.fleet, JOB, tenant, every) as granted:
+                if granted:
+                    self._sweep(dataclasses.replace(self._engine.context(Caller(tenant=tenant, name=JOB)), whole=True))
+
+    def _sweep(self, ctx: CallContext) -> None:
+        plan = plan_sweep(ctx)
+        if len(plan.memories) + len(plan.observations) >= BULK:
+            before(ctx, "forget")
+        sweep(ctx, plan)
+        if self._engine.settings.expire_days:
+            rules = rules_of(self._engine.settings.expire_days)
+            age(ctx, plan_aging(ctx, rules), rules)
+        decay_lessons(ctx)
+        drop_old_answers(ctx)
+        self._learn(ctx)
 
     def _learn(self, ctx: CallContext) -> None:
         settings = self._engine.settings

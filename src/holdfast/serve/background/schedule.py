@@ -18,8 +18,10 @@ from holdfast.snapshot.status import age_of_newest
 from holdfast.snapshot.sync.queue import NOTHING, send_waiting
 from holdfast.snapshot.sync.send_backlog import waiting
 from holdfast.snapshot.triggers import making_if_changed
+from holdfast.store.fleet.fleet_port import claimed
 from holdfast.store.port import Store
 
+JOB = "snapshot"
 LOOK_SECONDS = 60.0
 EXCHANGES = ("restore", "undo", "merge")
 
@@ -84,14 +86,24 @@ class SnapshotSchedule:
 
     def _look(self, archive: Archive) -> None:
         exchanged = _last_exchange(archive)
-        if self._is_due(archive) or (self._every and exchanged not in (None, self._followed.get(archive.tenant))):
+        if self._every and exchanged not in (None, self._followed.get(archive.tenant)):
+            self._make(archive, exchanged, 0.0)
+        elif self._is_due(archive):
+            # Not the whole pause: the clocks of two servers, and the time that a snapshot takes, lie between.
+            self._make(archive, exchanged, self._every / 2)
+        check_next(archive, self._passed)
+        self._send(archive)
+
+    def _make(self, archive: Archive, exchanged: int | None, every: float) -> None:
+        """Make a snapshot, unless another server does it now or did it less than `every` seconds ago."""
+        with claimed(self._engine.fleet, JOB, archive.tenant, every) as granted:
+            if not granted:
+                return
             with making_if_changed(archive, CreateOptions(label="scheduled", made_by="schedule")) as fresh:
                 self._made[archive.tenant] = self._engine.clock.steady()
                 self._followed[archive.tenant] = exchanged
                 self._unsent.add(archive.tenant)
                 self._send(archive, fresh)
-        check_next(archive, self._passed)
-        self._send(archive)
 
     def _send(self, archive: Archive, fresh: Mapping[str, StagedMemory] = NOTHING) -> None:
         if archive.tenant in self._unsent or waiting(archive):

@@ -69,6 +69,8 @@ class VectorWorker:
                     self.follow()
             except Exception as error:  # noqa: BLE001 - a broken model must not end all later runs
                 self._follower.failed(error)
+            finally:
+                self._follower.release()  # also what was claimed by a run that was stopped
 
     def follow(self) -> None:
         """Make the vectors that wait, until none does or the embedder needs a pause."""
@@ -80,7 +82,8 @@ class VectorWorker:
             more = not self._stop.is_set() and self._follower.step()
 
     def _new_follower(self) -> EmbedQueue:
-        return EmbedQueue(self._engine.store, self._engine.embedder, self._engine.clock, self._stop.is_set)
+        engine = self._engine
+        return EmbedQueue(engine.store, engine.embedder, engine.clock, self._stop.is_set, engine.fleet)
 
     def _give_way(self) -> None:
         """Let callers who write go first if much waits, and nothing has waited too long."""

@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from holdfast.serve.events.nats import NatsLink
 
 BATCH = 256
+JOB = "broker"
 IDLE_SECONDS = 0.1
 LEAST_PAUSE_SECONDS, MOST_PAUSE_SECONDS = 0.1, 5.0
 STOP_SECONDS = 5.0
@@ -37,6 +38,7 @@ class Broker:
         self._stop_wanted: asyncio.Event | None = None
         self._pause = LEAST_PAUSE_SECONDS
         self._said = ""
+        self._claimed = False  # whether this server is the one that sends
         self.is_connected = False
         self._thread = threading.Thread(target=self._run, name="broker", daemon=True)
 
@@ -86,30 +88,44 @@ class Broker:
 
     async def _feed(self, link: NatsLink) -> None:
         """Send what waits and what comes, until the connection ends."""
-        while link.is_open and not self._stopping.is_set():
-            sent = await self._send_some(link)
-            if sent or not self._said:
-                self._pause = LEAST_PAUSE_SECONDS
-            if sent and self._said:
-                log.info("events: the broker is available again")
-                self._said = ""
-            if sent < BATCH:
-                await asyncio.sleep(IDLE_SECONDS)
+        try:
+            while link.is_open and not self._stopping.is_set():
+                sent = await self._send_some(link)
+                if sent or not self._said:
+                    self._pause = LEAST_PAUSE_SECONDS
+                if sent and self._said:
+                    log.info("events: the broker is available again")
+                    self._said = ""
+                if sent < BATCH:
+                    await asyncio.sleep(IDLE_SECONDS)
+        finally:
+            self._release()
 
     async def _send_some(self, link: NatsLink) -> int:
-        """Send the first events that wait; how many the broker took.
+        """Send the first events that wait, unless another server sends them; how many the broker took.
 
         They are dropped from the store they were read from: a restore may open another one meanwhile.
         """
         store = self._engine.store
-        waiting = store.read().dispatches(BATCH)
+        if not store.read().dispatches(1):
+            return 0
+        self._claimed = self._engine.fleet.claim(JOB)
+        # Read once they are claimed: what another server has sent meanwhile is gone.
+        waiting = store.read().dispatches(BATCH) if self._claimed else []
         if not waiting:
             return 0
         prefix = self._engine.settings.nats_prefix
         sent = await link.send([message_of(prefix, one) for one in waiting])
-        store.write(lambda tx: tx.dispatched(waiting[sent - 1].place))
+        store.write(lambda tx: tx.dispatched(waiting[:sent]))
         self._engine.metrics.count("holdfast_events_sent_total", sent)
         return sent
+
+    def _release(self) -> None:
+        """Let another server send: this one has lost the broker, or ends."""
+        if self._claimed:
+            self._claimed = False
+            with suppress(Fault):  # the database is away: the claim ends by itself
+                self._engine.fleet.release(JOB)
 
     def _say(self, what: str) -> None:
         """Log a failure once, not at every try; without addresses, which may hold a password."""

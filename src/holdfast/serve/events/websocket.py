@@ -12,6 +12,7 @@ import binascii
 import threading
 from collections import deque
 from collections.abc import Mapping
+from contextlib import suppress
 from dataclasses import dataclass, field
 from urllib.parse import parse_qs
 
@@ -35,6 +36,7 @@ NO_CHAT = "?"  # what an empty header names: a chat that does not exist, so that
 
 # After the last reader of a tenant left, its events are kept for so long: a laptop's sleep, a restart of the browser.
 KEPT_SECONDS = 900
+RECHECK_SECONDS = 0.4
 # The sub-protocol of pages. A page cannot set other headers on a socket, so its credential comes as a second one,
 # bearer.<base64url>; unlike an address, no proxy writes that to its log.
 PROTOCOL = "holdfast.live"
@@ -116,17 +118,44 @@ class LiveSocket:
         over = recent.left_at is not None and self._engine.clock.steady() - recent.left_at > KEPT_SECONDS
         if over:
             del self._recents[tenant]
+            self._engine.fleet.unwatch(tenant)
         return over
+
+    def recheck(self) -> None:
+        """Check the credential of every reader again: one may have been revoked."""
+        with self._lock:
+            readers = list(self._readers)
+        for reader in readers:
+            if not reader.loop.is_closed():
+                reader.loop.call_soon_threadsafe(reader.wake.set)
+
+    def missed(self, tenant: str) -> None:
+        """Tell the readers of a tenant to load their lists anew: events of other servers were lost."""
+        with self._lock:
+            if tenant not in self._recents:
+                return
+            recent = self._recents[tenant] = ReplayBuffer(self._engine.entropy.hex(12))
+            concerned = [one for one in self._readers if one.caller.tenant == tenant and one.since is not None]
+            body = dumps({"type": "gap", "place": recent.place})
+        for reader in concerned:
+            if not reader.loop.is_closed():
+                reader.loop.call_soon_threadsafe(reader.offer, body)
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         await receive()  # websocket.connect
         try:
+            await self._look_up(self._credential(scope))
             reader = self._admit(scope)
         except Fault:
             await send({"type": "websocket.close", "code": POLICY, "reason": "unauthorized"})
             return
         if len(self._readers) >= READERS:
             await send({"type": "websocket.close", "code": TRY_LATER, "reason": "too many connections"})
+            return
+        try:  # before the reader gets its place: all that comes after it is then seen here
+            await asyncio.to_thread(self._engine.fleet.watch, reader.caller.tenant)
+        except Fault:
+            await send({"type": "websocket.close", "code": TRY_LATER, "reason": "try again"})
             return
         chosen = PROTOCOL if PROTOCOL in scope.get("subprotocols", ()) else None
         await send({"type": "websocket.accept", "subprotocol": chosen})
@@ -183,20 +212,33 @@ class LiveSocket:
         token = parse_qs(scope["query_string"].decode("latin-1")).get("token", [None])[0]
         return token or self._auth.credential(scope["headers"])
 
-    def _still_admitted(self, reader: Subscriber) -> bool:
+    async def _look_up(self, credential: str | None) -> None:
+        """In a thread, so that the event loop then finds it in memory."""
+        if not self._auth.is_at_hand(credential):
+            await asyncio.to_thread(self._auth.of, credential)
+
+    async def _is_admitted(self, reader: Subscriber) -> bool | None:
+        """Whether the reader's credential is still valid; None if that cannot be known now."""
         try:
+            await self._look_up(reader.credential)
             return self._auth.of(reader.credential) == reader.caller
-        except Fault:
+        except Unauthorized:
             return False
+        except Fault:  # a store that is exchanged, or a database that is away: nothing is sent meanwhile
+            return None
 
     async def _feed(self, reader: Subscriber, send: Send, listening: asyncio.Task[None]) -> None:
         while not listening.done():
-            await reader.wake.wait()
+            with suppress(TimeoutError):  # then the credential is checked, which may be revoked while nothing happens
+                await asyncio.wait_for(reader.wake.wait(), RECHECK_SECONDS)
             reader.wake.clear()
             if reader.behind:
                 await send({"type": "websocket.close", "code": TRY_LATER, "reason": "too slow"})
                 return
-            if not self._still_admitted(reader):
+            admitted = await self._is_admitted(reader)
+            if admitted is None:
+                continue
+            if not admitted:
                 await send({"type": "websocket.close", "code": POLICY, "reason": "unauthorized"})
                 return
             while reader.frames and not listening.done():

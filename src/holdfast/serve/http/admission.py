@@ -15,7 +15,7 @@ import math
 import re
 import traceback
 from collections import OrderedDict
-from collections.abc import Callable, Iterable
+from collections.abc import Awaitable, Callable, Iterable
 from urllib.parse import unquote_to_bytes
 
 from starlette.requests import ClientDisconnect
@@ -37,6 +37,11 @@ MAX_REMEMBERED = 256
 Header = tuple[bytes, bytes]
 Recognise = Callable[[bytes], str | None]
 """The name behind the value of an Authorization header, or None if it is not a valid credential."""
+LookUp = Callable[[Scope, bytes], Awaitable[None]]
+"""Looks the credential up in a thread, so that the event loop finds it in memory; raises a Fault if it cannot."""
+Share = Callable[[bytes, float, float], Awaitable[float | None]]
+"""Takes a request from the allowance that a caller has at several servers: 0, or how many seconds to wait. None: this
+server decides alone."""
 
 log = logging.getLogger("holdfast.serve")
 
@@ -59,6 +64,7 @@ PREFLIGHT_HEADERS: tuple[Header, ...] = (
 # Pages inside an editor or a browser extension: their origins cannot be claimed by a web site.
 TRUSTED_SCHEMES = frozenset({b"vscode-webview", b"chrome-extension"})
 
+_OF_CREDENTIAL = "credential "
 _NETLOC = re.compile(rb"(?:\[([0-9A-Fa-f:.]+)\]|([A-Za-z0-9._-]+))(?::\d{1,5})?")
 
 
@@ -72,8 +78,12 @@ class AdmissionControl:
         *,
         clock: Clock | None = None,
         recognise: Recognise | None = None,
+        look_up: LookUp | None = None,
+        share: Share | None = None,
     ):
         self.app = app
+        self.look_up = look_up
+        self.share = share
         self.hosts = AllowedHosts(settings.host, settings.allowed_hosts)
         self.buckets = RateBuckets(settings.rate, clock or SystemClock()) if settings.rate else None
         self.recognise = recognise
@@ -84,8 +94,10 @@ class AdmissionControl:
         answer = SecuredResponse(scope, send)
         try:
             answer.origin, credential = self._admit(scope)
+            if credential is not None and self.look_up is not None:
+                await self.look_up(scope, credential)
             if self.buckets is not None:
-                self.buckets.take(self._payer(scope, credential))
+                await self._charge(self.buckets, scope, credential)
             if answer.origin and scope.get("method") == "OPTIONS" and _asks_ahead(scope["headers"]):
                 return await answer.whole(204, PREFLIGHT_HEADERS, b"")
             await self.app(scope, receive, answer)
@@ -112,11 +124,22 @@ class AdmissionControl:
             raise _foreign_page("cross-site request")
         return origin, credential
 
+    async def _charge(self, buckets: RateBuckets, scope: Scope, credential: bytes | None) -> None:
+        """Take the request from its caller's allowance: of a credential at all servers, of an address at this one."""
+        payer = self._payer(scope, credential)
+        wait = None
+        if credential is not None and self.share is not None and payer.startswith(_OF_CREDENTIAL):
+            wait = await self.share(credential, buckets.rate, buckets.burst)
+        if wait is None:
+            buckets.take(payer)
+        elif wait:
+            raise _too_many(wait)
+
     def _payer(self, scope: Scope, credential: bytes | None) -> str:
         # Only a valid credential has an allowance of its own: with one for each that is claimed, a
         # client that guesses secrets would never be slowed down.
         if credential is not None and self.recognise and (name := self.recognise(credential)):
-            return f"credential {name}"
+            return f"{_OF_CREDENTIAL}{name}"
         address = str((scope.get("client") or ("unknown", 0))[0])
         # One IPv6 customer has 2^64 addresses; the first half of the address is who it is.
         return str(ipaddress.ip_network(f"{address.partition('%')[0]}/64", strict=False)) if ":" in address else address
@@ -192,8 +215,11 @@ class RateBuckets:
         if len(self._left) > MAX_BUCKETS:
             self._left.popitem(last=False)
         if left < 1:
-            wait = math.ceil((1 - left) / self.rate)
-            raise RateLimited("too many requests", details={"retryAfter": wait})
+            raise _too_many((1 - left) / self.rate)
+
+
+def _too_many(wait: float) -> RateLimited:
+    return RateLimited("too many requests", details={"retryAfter": math.ceil(wait)})
 
 
 class SecuredResponse:

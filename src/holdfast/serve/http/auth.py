@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import hmac
+import threading
+from collections import OrderedDict
 from collections.abc import Iterable
 from dataclasses import replace
 from hashlib import sha256
@@ -15,7 +17,59 @@ from holdfast.ops.server.admin import TOKEN_PREFIX
 
 UMO_HEADER, SENDER_HEADER = b"holdfast-umo", b"holdfast-sender"
 CLOSED = "Run holdfast doctor on the machine that the server runs on."
+KEPT_SECONDS, MOST_KEPT = 0.4, 10_000
 _SCOPES: dict[str, Scope] = {"read": "read", "write": "write", "admin": "admin"}
+
+
+class TokenCache:
+    """Tokens that were looked up a moment ago, where a look-up is a round trip to a database.
+
+    A token that another server revokes is forgotten at its notice. If that is lost, it is refused once it has been kept
+    for `KEPT_SECONDS`.
+    """
+
+    def __init__(self, engine: Engine):
+        self._engine = engine
+        self._kept: OrderedDict[str, tuple[float, list[Token]]] = OrderedDict()
+        self._forgotten = 0  # how often something was forgotten
+        self._lock = threading.Lock()
+
+    def tokens(self, id: str) -> list[Token]:
+        """Those of that id."""
+        if not self._engine.fleet.is_shared:
+            return self._engine.store.read().tokens_by_id(id)
+        now = self._engine.clock.steady()
+        with self._lock:
+            kept, before = self._kept.get(id), self._forgotten
+        if kept is not None and now - kept[0] < KEPT_SECONDS:
+            return kept[1]
+        found = self._engine.store.read().tokens_by_id(id)
+        with self._lock:
+            if before == self._forgotten:  # else it may have been revoked since it was read
+                self._keep(id, now, found)
+        return found
+
+    def has(self, id: str) -> bool:
+        """Whether a look-up of that id takes no time now."""
+        if not self._engine.fleet.is_shared:
+            return True
+        with self._lock:
+            kept = self._kept.get(id)
+        return kept is not None and self._engine.clock.steady() - kept[0] < KEPT_SECONDS
+
+    def _keep(self, id: str, now: float, found: list[Token]) -> None:
+        self._kept[id] = now, found
+        self._kept.move_to_end(id)
+        if len(self._kept) > MOST_KEPT:
+            self._kept.popitem(last=False)
+
+    def forget(self, id: str | None) -> None:
+        with self._lock:
+            self._forgotten += 1
+            if id is None:
+                self._kept.clear()
+            else:
+                self._kept.pop(id, None)
 
 
 class Auth:
@@ -25,6 +79,11 @@ class Auth:
         self._engine = engine
         self._secret = engine.settings.secret
         self._run_token = run_token
+        self._kept = TokenCache(engine)
+
+    def forget(self, id: str | None) -> None:
+        """Look a token up again when it is used next; None: all of them."""
+        self._kept.forget(id)
 
     def caller(self, headers: Iterable[tuple[bytes, bytes]]) -> Caller:
         """The caller of a request.
@@ -52,6 +111,11 @@ class Auth:
         if kind.lower() != "bearer":
             raise Unauthorized("unauthorized")
         return credential.strip()
+
+    def is_at_hand(self, credential: str | None) -> bool:
+        """Whether a credential can be judged without a round trip to the store."""
+        prefix, _, rest = (credential or "").partition("_")
+        return prefix != TOKEN_PREFIX or self._kept.has(rest.partition("_")[0])
 
     def of(self, credential: str | None) -> Caller:
         """The caller with that credential.
@@ -87,7 +151,7 @@ class Auth:
         """The caller is not known yet, so of the memory's state only that it is closed is reported."""
         if self._engine.fault is not None:
             raise RestorePending("no memory is open, so tokens cannot be checked", hint=CLOSED)
-        return self._engine.store.read().tokens_by_id(id)
+        return self._kept.tokens(id)
 
 
 def chat_of(headers: Iterable[tuple[bytes, bytes]]) -> Chat | None:

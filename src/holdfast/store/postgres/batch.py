@@ -17,6 +17,7 @@ from holdfast.store.postgres.pool import EVERY_SPACE, Connection, View
 FIRST = "gen-000001"  # the generation of a memory that was never restored
 
 _LIVE = "SELECT live FROM tenants WHERE tenant = %s FOR SHARE NOWAIT"
+_LOCK = "SELECT last_seq, watched_until > clock_timestamp() FROM spaces WHERE space = %s FOR UPDATE"
 _TALLY = (
     "INSERT INTO tallies VALUES (%s, %s, %s, %s) ON CONFLICT (space, source) DO UPDATE "
     "SET rows = tallies.rows + excluded.rows, sum = tallies.sum + excluded.sum"
@@ -31,6 +32,7 @@ class Batch:
         self.view = View(db)
         self._spaces: dict[str, int] = {}
         self._last: dict[int, int] = {}
+        self._watched: set[int] = set()
 
     def existing(self, tenant: str) -> int | None:
         """The tenant's space, locked until the transaction ends; None if it has none yet."""
@@ -49,12 +51,22 @@ class Batch:
         self._last[space] += 1
         return self._last[space]
 
+    def known(self, tenant: str) -> int | None:
+        """The tenant's space if this transaction has locked it already."""
+        return self._spaces.get(tenant)
+
+    def is_watched(self, space: int) -> bool:
+        """Whether a server has live readers of a space that is locked."""
+        return space in self._watched
+
     def _lock(self, tenant: str, space: int) -> int:
         db = self.view.see(space)
-        row = db.execute("SELECT last_seq FROM spaces WHERE space = %s FOR UPDATE", (space,)).fetchone()
+        row = db.execute(_LOCK, (space,)).fetchone()
         if row is None:
             raise Fault("store: the space of a tenant is gone", hint="Restore a snapshot.")
         self._last[space] = int(row[0])
+        if row[1]:
+            self._watched.add(space)
         self._spaces[tenant] = space
         return space
 

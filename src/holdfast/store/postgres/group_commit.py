@@ -28,6 +28,7 @@ from holdfast.store.fulltext.word_search import WordIndex
 from holdfast.store.port import Tx
 from holdfast.store.postgres.batch import Batch
 from holdfast.store.postgres.pool import Pool, fault_of
+from holdfast.store.postgres.shared.event_log import note_events
 from holdfast.store.postgres.tx import PostgresTx
 
 T = TypeVar("T")
@@ -36,7 +37,6 @@ T = TypeVar("T")
 BATCH = 64
 _UNKNOWN = "Send the request again with the same idempotency key, or check whether it was stored."
 _TRIES, _PAUSE_SECONDS = 50, 0.1
-_EVENTS = 0x45564E54  # "EVNT": the advisory lock of the order of events
 
 
 class _Job:
@@ -70,8 +70,11 @@ class GroupCommit:
         publish: Callable[[Event], None],
         index: WordIndex,
         telling: Clock | None = None,
+        server: str = "",
         sleep: Callable[[float], None] = time.sleep,
     ):
+        """`server` names this one in what is logged for others."""
+        self._server = server
         self._sleep = sleep
         self._pool = pool
         self._publish = publish
@@ -161,12 +164,10 @@ class GroupCommit:
         db.execute("BEGIN")
         running.begun = True
         try:
-            if self._telling is not None:
-                # Events are dropped from the front once they were sent: their places must be in the order of commits.
-                db.execute("SELECT pg_advisory_xact_lock(%s)", (_EVENTS,))
             self._running.now = running
             for job in jobs:
                 running.run(job)
+            note_events(running.batch, self._server, (event for tx in running.finished for event in tx.events))
             running.batch.record(tx.tallies for tx in running.finished)
             running.number = running.batch.number()
             db.execute("COMMIT")

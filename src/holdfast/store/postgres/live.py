@@ -11,26 +11,34 @@ from collections.abc import Callable
 from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
+from typing import NamedTuple
 
 from pgvector.psycopg import register_vector
 
-from holdfast.core.disk import disk_faults
+from holdfast.core.disk import disk_faults, write_durably
 from holdfast.core.errors import Fault, NotFound, StoreAmbiguous
 from holdfast.core.model import Event
 from holdfast.core.ports import Clock
+from holdfast.core.system import SystemEntropy
 from holdfast.store.data_folder import DATABASE, DataFolder
 from holdfast.store.engine_port import Build, CapturedFile
+from holdfast.store.fleet.fleet_port import Fleet
+from holdfast.store.fleet.single_server import SingleServer
 from holdfast.store.port import Store
 from holdfast.store.portable import describe
 from holdfast.store.postgres.batch import FIRST
 from holdfast.store.postgres.pool import EVERY_SPACE, Connection, View, connected, faults, moment
 from holdfast.store.postgres.schema import is_in_use
 from holdfast.store.postgres.session import Row, Session
+from holdfast.store.postgres.shared.event_log import carry_watch
+from holdfast.store.postgres.shared.job_leases import carry_shared
+from holdfast.store.postgres.shared.notices import Notice, notify
 from holdfast.store.postgres.space_copy import capture, carry_tokens, load, remove_space
 from holdfast.store.postgres.store import PostgresStore
 from holdfast.store.unavailable import ClosedStore
 
 ENGINE = "postgresql"
+ID_CHARS = 32
 RECORD_BYTES = 4_096  # of a captured file, about
 
 
@@ -45,6 +53,8 @@ class PostgresMemory:
         self._store: PostgresStore | None = None
         self._fault: Fault | None = Fault("store: it is not open yet")
         self._exchanging = threading.Lock()
+        self._folder_id = ""  # known once it is open
+        self._alone = SingleServer()  # until it is open
 
     def has_any(self) -> bool:
         return True  # an empty database is filled from a vault once it is open
@@ -58,6 +68,7 @@ class PostgresMemory:
                 with disk_faults("make the first generation"):
                     (self._folder.home / FIRST).mkdir(mode=0o700)
                 self._folder.point_back(FIRST)
+            self._folder_id = _id_of(self._folder)
 
     def _refuse_two(self) -> None:
         """An empty database beside a folder with records: the agents would have lost their memory, without a word."""
@@ -90,6 +101,10 @@ class PostgresMemory:
             raise self._fault or Fault("store: it is not open yet")
         return self._store
 
+    @property
+    def fleet(self) -> Fleet:
+        return self._alone if self._store is None else self._store.fleet
+
     def is_open(self) -> bool:
         return self._store is not None and self._fault is None
 
@@ -118,9 +133,24 @@ class PostgresMemory:
         self.capture(scratch / "now.db", tenant)
         return scratch / "now.db"
 
+    def undo_target(self, tenant: str) -> str | None:
+        with faults(), self.opened().pool.connection(EVERY_SPACE) as db:
+            found = _previous(db, tenant)
+        if found is None:
+            return None
+        # With its folder in this data folder its memory folders are put back as well. The name alone does not show
+        # that it is the same: every data folder numbers its generations itself.
+        own = found.folder == self._folder_id and found.generation == self._folder.previous()
+        return found.generation if own else found.name
+
     def unreadable(self, generation: str, tenant: str) -> str | None:
         with faults(), self.opened().pool.connection(EVERY_SPACE) as db:
-            return None if _previous(db, generation, tenant) is not None else "this server did not replace it last"
+            found = _previous(db, tenant)
+        return None if self._is(found, generation) else "another memory was replaced since"
+
+    def _is(self, found: _PreviousSpace | None, generation: str) -> bool:
+        own = (generation, self._folder_id)
+        return found is not None and (generation == found.name or own == (found.generation, found.folder))
 
     def exchange(self, build: Build, tenant: str) -> str:
         """See `engine_port.Memory.exchange`. Writers of the tenant, on any server, get a retryable fault meanwhile."""
@@ -132,16 +162,19 @@ class PostgresMemory:
                 if row is None:
                     raise NotFound("restore: the tenant has no memory")
                 old, view = int(row[0]), View(db)
-                name_it = "UPDATE spaces SET generation = %s WHERE space = %s"  # as undo will know it
-                view.see(old).execute(name_it, (self._folder.current(), old))
+                name_it = "UPDATE spaces SET generation = %s, folder = %s WHERE space = %s"  # as undo will know it
+                view.see(old).execute(name_it, (self._folder.current(), self._folder_id, old))
                 name = build(_FrozenSpace(self, tenant))
                 new = self._filled(view, name, tenant)
                 carry_tokens(view.see(EVERY_SPACE), old, new)
+                carry_shared(db, old, new)
+                carry_watch(db, old, new)
                 seq = "(SELECT last_seq FROM spaces WHERE space = %s)"
                 db.execute(
                     f"UPDATE spaces SET last_seq = greatest(last_seq, {seq}) WHERE space = %s".encode(), (old, new)
                 )
                 db.execute("UPDATE tenants SET live = %s, previous = %s WHERE tenant = %s", (new, old, tenant))
+                notify(db, Notice("switched", tenant=tenant))
             self._settle(db, name, tenant)
         self._fault = None
         return name
@@ -151,15 +184,16 @@ class PostgresMemory:
         database = self._folder.home / name / DATABASE
         if database.is_file():
             return load(view, database, tenant, name)
-        space = _previous(view.see(EVERY_SPACE), name, tenant)
-        if space is None:
+        found = _previous(view.see(EVERY_SPACE), tenant)
+        if found is None or not self._is(found, name):
             raise NotFound(f"restore: there is no generation {name[:40]}")
-        return space
+        return found.space
 
     def _settle(self, db: Connection, name: str, tenant: str) -> None:
         """Point to the generation that is live now, and remove what is not needed any more; nothing depends on that."""
         with suppress(Fault), disk_faults(f"settle {name}"):
-            self._folder.switch(name)
+            if name in self._folder.generations():  # not one that another server replaced
+                self._folder.switch(name)
             (self._folder.home / name / DATABASE).unlink(missing_ok=True)
         sql = (
             "SELECT s.space FROM spaces AS s JOIN tenants AS t ON t.tenant = s.tenant WHERE s.tenant = %s "
@@ -191,14 +225,36 @@ def _has_records(folder: DataFolder) -> bool:
         return True
 
 
-def _previous(db: Connection, generation: str, tenant: str) -> int | None:
-    """The space that was live before, if it has that name: another server may have restored since."""
+class _PreviousSpace(NamedTuple):
+    """The space that was live before, and the generation that it was in the data folder of the server that replaced
+    it."""
+
+    space: int
+    generation: str
+    folder: str
+
+    @property
+    def name(self) -> str:
+        """As it is called in other data folders."""
+        return f"space-{self.space}"
+
+
+def _previous(db: Connection, tenant: str) -> _PreviousSpace | None:
     sql = (
-        "SELECT s.space FROM tenants AS t JOIN spaces AS s ON s.space = t.previous "
-        "WHERE t.tenant = %s AND s.generation = %s"
+        "SELECT s.space, s.generation, s.folder FROM tenants AS t JOIN spaces AS s ON s.space = t.previous "
+        "WHERE t.tenant = %s"
     )
-    row = db.execute(sql, (tenant, generation)).fetchone()
-    return None if row is None else int(row[0])
+    row = db.execute(sql, (tenant,)).fetchone()
+    return None if row is None else _PreviousSpace(*row)
+
+
+def _id_of(folder: DataFolder) -> str:
+    """A name of the data folder that no other one has, kept in it."""
+    path = folder.home / "fleet-id"
+    with disk_faults("read the data folder's id"):
+        if not path.exists():
+            write_durably(path, SystemEntropy().hex(ID_CHARS).encode())
+        return path.read_text("ascii")
 
 
 @dataclass(frozen=True, slots=True)

@@ -165,5 +165,16 @@ def carry_tokens(db: Connection, old: int, new: int) -> None:
 def remove_space(db: Connection, space: int) -> None:
     """Remove all rows of a space that no tenant needs any more."""
     names = [table.name for table in TABLES]
-    for name in (*names, *DERIVED, "sketches", "vectors", "followed", "tallies", "spaces"):
+    for name in (
+        *names,
+        *DERIVED,
+        "sketches",
+        "vectors",
+        "followed",
+        "tallies",
+        "leases",
+        "rate_limits",
+        "live_events",
+        "spaces",
+    ):
         db.execute(f"DELETE FROM {name} WHERE space = %s".encode(), (space,))

@@ -20,6 +20,7 @@ from holdfast.store.postgres.integrity import verify, wrong_vectors
 from holdfast.store.postgres.pool import EVERY_SPACE, Connection, Pool, WordDatabase, connected, faults, moment
 from holdfast.store.postgres.reader import PostgresReader
 from holdfast.store.postgres.schema import is_held_by_wall, migrate
+from holdfast.store.postgres.shared.membership import FleetMember
 from holdfast.store.postgres.tx import PostgresTx
 from holdfast.store.tables import MEMORIES, TABLES
 
@@ -49,8 +50,9 @@ class PostgresStore:
             if not is_held_by_wall(db):
                 log.warning("store: row security does not hold for the database role; serve with a plain role")
         self.pool = Pool(url)
+        self.fleet = FleetMember(url, self.pool.connection)
         self._index = WordIndex()
-        self._commits = GroupCommit(self.pool, publish, self._index, telling)
+        self._commits = GroupCommit(self.pool, publish, self._index, telling, self.fleet.server)
 
     def read(self) -> Reader:
         return PostgresReader(self.pool.connection, self._index)
@@ -122,6 +124,7 @@ class PostgresStore:
         return sum(self.write(lambda tx, name=tenant: _rebuild(tx, name)) for tenant in self.read().tenants())  # type: ignore[misc]
 
     def close(self) -> None:
+        self.fleet.stop()
         self.pool.close()
 
 

@@ -19,9 +19,10 @@ from holdfast.store.postgres.conditions import columns_of
 from holdfast.store.postgres.pool import EVERY_SPACE, Connection
 from holdfast.store.postgres.reader import PostgresReader
 from holdfast.store.postgres.session import Session
+from holdfast.store.postgres.shared.notices import Notice, notify
 from holdfast.store.postgres.vectors import VectorWrites
 from holdfast.store.rows import shape_of
-from holdfast.store.tables import TABLES
+from holdfast.store.tables import TABLES, TOKENS
 
 MOST_RECALLS = 1_000_000  # a larger count has no use
 
@@ -89,8 +90,10 @@ class PostgresTx(VectorWrites, PostgresReader):
         space = self.locked(tenant)
         self.run(sql, (space, tenant, agent, kind, body), space)
 
-    def dispatched(self, upto: int) -> None:
-        self.run("DELETE FROM events WHERE place <= %s", (upto,), EVERY_SPACE)
+    def dispatched(self, sent: Sequence[Dispatch]) -> None:
+        # These and no others: an event of another space may have a smaller place and be committed later.
+        places = [one.place for one in sent]
+        self.run("DELETE FROM events WHERE place = ANY(%s::bigint[])", (places,), EVERY_SPACE)
 
     def take_over(self, waiting: Sequence[Dispatch]) -> None:
         for one in waiting:
@@ -153,6 +156,8 @@ class PostgresTx(VectorWrites, PostgresReader):
         space, shape = self.locked(tenant), shape_of(table)
         self.run(f"DELETE FROM {table.name} WHERE space = %s AND seq = %s", (space, old.seq), space)
         self._tally(space, table, -1, -shape.checksum(shape.encode(old)))
+        if table is TOKENS:
+            notify(self._batch.db, Notice("token", token=id))
         if table.index:
             self.run("DELETE FROM sketches WHERE space = %s AND seq = %s", (space, old.seq), space)
         return old  # type: ignore[no-any-return]

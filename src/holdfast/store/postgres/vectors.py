@@ -5,7 +5,7 @@ What a reader and a write know of vectors stands here; `reader.py` and `tx.py` t
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Collection, Iterable, Sequence
 from hashlib import blake2b
 from itertools import groupby
 from typing import Any
@@ -147,13 +147,15 @@ class VectorReads(Session):
         sql = "SELECT count(*) FROM outbox WHERE space = %s"
         return 0 if space is None else int(self.rows(sql, (space,), space)[0][0])
 
-    def index_work(self, limit: int, after: int = 0, *, newest: bool = False) -> list[Waiting]:
+    def index_work(
+        self, limit: int, after: int = 0, *, newest: bool = False, without: Collection[str] = ()
+    ) -> list[Waiting]:
         order = "DESC" if newest else "ASC"
         sql = (
             "SELECT t.tenant, o.source, o.seq, o.ticket FROM outbox AS o JOIN tenants AS t ON t.live = o.space "
-            f"WHERE o.seq > %s ORDER BY o.seq {order}, o.space LIMIT %s"
+            f"WHERE o.seq > %s AND t.tenant <> ALL(%s::text[]) ORDER BY o.seq {order}, o.space LIMIT %s"
         )
-        return [Waiting(*row) for row in self.rows(sql, (after, limit), EVERY_SPACE)]
+        return [Waiting(*row) for row in self.rows(sql, (after, list(without), limit), EVERY_SPACE)]
 
     def known_vectors(self, hashes: Sequence[bytes]) -> dict[bytes, Query]:
         sql = "SELECT space, seq, numbers FROM vectors WHERE hash = %s ORDER BY space, seq, part"

@@ -13,6 +13,8 @@ from holdfast.core.disk import disk_fault
 from holdfast.core.errors import Fault
 from holdfast.store.data_folder import DATABASE, DataFolder
 from holdfast.store.engine_port import Build, CapturedFile
+from holdfast.store.fleet.fleet_port import Fleet
+from holdfast.store.fleet.single_server import SingleServer
 from holdfast.store.port import Store
 from holdfast.store.sqlite.files.capture import capture_store
 from holdfast.store.sqlite.files.salvage_rows import unreadable
@@ -29,6 +31,7 @@ class LiveStore:
         self._open_store = open_store
         self._generations: Generations | None = None
         self._fault: Fault | None = Fault("store: it is not open yet")
+        self.fleet: Fleet = SingleServer()
 
     def has_any(self) -> bool:
         return bool(self._folder.generations())
@@ -92,6 +95,9 @@ class LiveStore:
 
     def as_file(self, scratch: Path, tenant: str) -> Path:
         return self._usable().path
+
+    def undo_target(self, tenant: str) -> str | None:
+        return self._folder.previous()
 
     def unreadable(self, generation: str, tenant: str) -> str | None:
         return unreadable(self._folder.home / generation / DATABASE)

@@ -64,8 +64,9 @@ class SqliteTx(VectorWrites, SqliteReader):
         if self._telling is not None:
             add_dispatch(self._db, kind, tenant, agent, envelope(kind, tenant, agent, self._telling.now_ms(), body))
 
-    def dispatched(self, upto: int) -> None:
-        drop_dispatches(self._db, upto)
+    def dispatched(self, sent: Sequence[Dispatch]) -> None:
+        if sent:
+            drop_dispatches(self._db, sent[-1].place)
 
     def take_over(self, waiting: Sequence[Dispatch]) -> None:
         for one in waiting:

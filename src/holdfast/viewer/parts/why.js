@@ -2,7 +2,7 @@
 import { html } from "../ui.js";
 import { textOf } from "./text.js";
 
-const REASONS = ["words", "meaning", "exact", "date", "speaker", "disclosed", "neighbours", "recent", "important", "recalled", "asking"];
+const REASONS = ["words", "meaning", "turn", "worth", "exact", "date", "speaker", "disclosed", "neighbours", "newer", "recent", "important", "recalled", "asking", "deed"];
 const SMALL = 0.00005;
 
 export function Why({ why, say }) {

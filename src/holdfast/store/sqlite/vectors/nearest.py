@@ -5,7 +5,7 @@ What a thread reads and what a job writes stand here; `reader.py` and `tx.py` ta
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Collection, Sequence
 from contextlib import AbstractContextManager
 from hashlib import blake2b
 from typing import Any
@@ -166,11 +166,14 @@ class VectorReads:
             found: Any = self._db.execute("SELECT count(*) FROM outbox WHERE ?1 IS NULL OR tenant = ?1", (tenant,)).get
         return int(found)
 
-    def index_work(self, limit: int, after: int = 0, *, newest: bool = False) -> list[Waiting]:
+    def index_work(
+        self, limit: int, after: int = 0, *, newest: bool = False, without: Collection[str] = ()
+    ) -> list[Waiting]:
         order = "DESC" if newest else "ASC"
-        sql = f"SELECT tenant, source, seq, ticket FROM outbox WHERE seq > ? ORDER BY seq {order} LIMIT ?"
+        others = f"AND tenant NOT IN ({', '.join('?' * len(without))})" if without else ""
+        sql = f"SELECT tenant, source, seq, ticket FROM outbox WHERE seq > ? {others} ORDER BY seq {order} LIMIT ?"
         with self._faults:
-            rows: Any = self._db.execute(sql, (after, limit)).fetchall()
+            rows: Any = self._db.execute(sql, (after, *without, limit)).fetchall()
         return [Waiting(*row) for row in rows]
 
     def known_vectors(self, hashes: Sequence[bytes]) -> dict[bytes, Query]:

@@ -1,0 +1,1 @@
+"""What the servers on one database share through it."""
