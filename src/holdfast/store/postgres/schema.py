@@ -107,6 +107,8 @@ def _change(db: Connection, have: int, steps: Sequence[Step], sleep: Callable[[f
             f"store: the database has schema {have}, {len(steps)} is needed, and the role may not change it",
             hint="Run holdfast migrate once with the address of the role that owns the tables (docs/postgres.md).",
         ) from error
+    except (errors.UndefinedTable, errors.UndefinedColumn, errors.DuplicateTable, errors.DuplicateColumn) as error:
+        raise StoreForeign(f"store: the tables are not those that Holdfast made up to schema {have}") from error
 
 
 def _check(db: Connection) -> None:
