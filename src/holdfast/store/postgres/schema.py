@@ -238,7 +238,7 @@ def grant(db: Connection, role: str) -> None:
 def is_in_use(db: Connection) -> bool:
     """Whether some tenant has a memory in the database, whatever its schema; nothing is changed."""
     with faults():
-        return (db) > 0 and bool(_one(db, "SELECT count(*) FROM tenants"))
+        return schema_of(db) > 0 and bool(_one(db, "SELECT count(*) FROM tenants"))
 
 
 def is_held_by_wall(db: Connection) -> bool:
