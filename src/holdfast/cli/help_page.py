@@ -11,7 +11,7 @@ NAME_WIDTH = 15
 
 # The first words of all commands. A test checks that each stands here once.
 SECTIONS: Mapping[str, Sequence[str]] = {
-    "Set up": ("serve", "connect", "service", "status", "doctor"),
+    "Set up": ("serve", "connect", "service", "migrate", "status", "doctor"),
     "Save and find": ("remember", "recall", "context", "memories", "memory", "note", "forget", "import", "export"),
     "Keep it safe": ("snapshot", "vault", "key", "verify", "move"),
     "Look inside": ("overview", "sessions", "observations", "timeline", "replay", "profile", "graph", "commits", "show",

@@ -166,7 +166,50 @@ class StoreUnreachable(Fault):
     """The database server does not respond. Nothing of this request was acknowledged."""
 
     code, http_status, exit_code, retryable = "store_unreachable", 503, 27, True
+    retry_after = 2
     hint = "Check that the database server is running and that HOLDFAST_STORE is correct."
+
+
+class StoreLoginRefused(Fault):
+    """The database server refused the login."""
+
+    code, http_status, exit_code = "store_login_refused", 503, 28
+    hint = "Check the role, the password and the database in HOLDFAST_STORE, and pg_hba.conf of the server."
+
+
+class StoreUnsuited(Fault):
+    """The database server lacks something that Holdfast needs."""
+
+    code, http_status, exit_code = "store_unsuited", 500, 29
+    hint = "Install pgvector 0.7 or later on the server (docs/postgres.md)."
+
+
+class StoreForbidden(Fault):
+    """The database role lacks a privilege."""
+
+    code, http_status, exit_code = "store_forbidden", 500, 48
+    hint = "Grant the role what docs/postgres.md lists, or name the role that owns the tables."
+
+
+class StoreForeign(Fault):
+    """The database holds tables that are not Holdfast's. They were not changed."""
+
+    code, http_status, exit_code = "store_foreign", 500, 49
+    hint = "Name an empty database or schema in HOLDFAST_STORE."
+
+
+class StoreTooNew(Fault):
+    """The database was changed by a newer version of Holdfast."""
+
+    code, http_status, exit_code = "store_too_new", 500, 62
+    hint = "Upgrade Holdfast. This version would lose data that it does not know."
+
+
+class StoreAmbiguous(Fault):
+    """The data folder and HOLDFAST_STORE name two different memories."""
+
+    code, http_status, exit_code = "store_ambiguous", 500, 61
+    hint = "Set HOLDFAST_STORE to the store that holds the memory, or name another data folder with --data."
 
 
 class UpstreamFailed(Fault):

@@ -177,6 +177,24 @@ class DataFolder:
             write_durably(self._history, "".join(f"{before} {after}\n" for before, after in switches).encode())
         self.point_back(name)
 
+    @property
+    def _store(self) -> Path:
+        return self.home / "STORE"
+
+    def noted_store(self) -> str:
+        """The engine that last kept this folder's memory elsewhere; empty if none did."""
+        try:
+            return self._store.read_bytes().decode("utf-8", "replace").strip()
+        except FileNotFoundError:
+            return ""
+        except OSError as error:
+            raise disk_fault(error, f"read {self._store}") from error
+
+    def note_store(self, engine: str) -> None:
+        """Note that the records are not in this folder, for a start that does not name where they are."""
+        if self.noted_store() != engine:
+            write_durably(self._store, f"{engine}\n".encode())
+
     def point_back(self, name: str) -> None:
         """Point to a generation without noting a switch: after one that failed halfway."""
         write_durably(self._pointer, f"{name}\n".encode())

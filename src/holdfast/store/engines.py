@@ -7,11 +7,11 @@ from contextlib import contextmanager
 from pathlib import Path
 
 from holdfast.core.disk import user_path
-from holdfast.core.errors import InvalidSettings, NotFound
+from holdfast.core.errors import InvalidSettings, NotFound, StoreAmbiguous
 from holdfast.core.model import Event
 from holdfast.core.ports import Clock
 from holdfast.store.damage import WayOut
-from holdfast.store.data_folder import DataFolder
+from holdfast.store.data_folder import DATABASE, DataFolder
 from holdfast.store.engine_port import LiveMemory
 from holdfast.store.move.move_port import EmptyStore, Source, Target, View
 from holdfast.store.sqlite.live import LiveStore
@@ -30,14 +30,53 @@ def live_memory(
 
     Raises:
         InvalidSettings: the engine's libraries are not installed.
+        StoreAmbiguous: the records are elsewhere.
     """
     if store != EMBEDDED:
         return _on_postgres(store, folder, publish, telling)
+    _refuse_elsewhere(folder)
 
     def open_store(database: Path) -> SqliteStore:
         return SqliteStore(database, publish, telling, way_out)
 
     return LiveStore(folder, open_store)
+
+
+def _refuse_elsewhere(folder: DataFolder) -> None:
+    """A folder whose records are in a database would otherwise get a second, empty memory."""
+    noted = folder.noted_store()
+    if noted and folder.generations() and not (folder.home / folder.current() / DATABASE).is_file():
+        raise StoreAmbiguous(
+            f"store: the memory of this data folder is kept in {noted}, and HOLDFAST_STORE does not name it",
+            hint="Set HOLDFAST_STORE to its address, or name another data folder with --data.",
+        )
+
+
+def migrate_store(store: str, role: str | None) -> int:
+    """Bring a database to this version's schema, and let a role serve from it; the number of the schema.
+
+    Raises:
+        InvalidSettings: the setting names no database, or the engine's libraries are not installed.
+    """
+    if store == EMBEDDED:
+        raise InvalidSettings("migrate: no database is named", hint="Pass --store postgresql://owner@host/name.")
+    with _installed():
+        from holdfast.store.postgres.pool import connected
+        from holdfast.store.postgres.schema import grant, migrate
+    with connected(store) as db:
+        schema = migrate(db)
+        if role is not None:
+            grant(db, role)
+    return schema
+
+
+def passes_wall(store: str) -> bool:
+    """Whether the database shows the role of this address the rows of all tenants, whatever a statement says."""
+    with _installed():
+        from holdfast.store.postgres.pool import connected
+        from holdfast.store.postgres.schema import is_held_by_wall
+    with connected(store) as db:
+        return not is_held_by_wall(db)
 
 
 def _on_postgres(url: str, folder: DataFolder, publish: Callable[[Event], None], telling: Clock | None) -> LiveMemory:

@@ -32,6 +32,7 @@ from holdfast.snapshot.sources.swap_recovery import unfinished
 from holdfast.store import kernel
 from holdfast.store.damage import RESTORE
 from holdfast.store.data_folder import DataFolder
+from holdfast.store.engines import EMBEDDED, passes_wall
 from holdfast.store.portable import sqlite_version
 
 _VARIABLE = "HOLDFAST_SECRET"
@@ -67,6 +68,7 @@ def examine(settings: Settings) -> list[Check]:
         _server,
         _spool,
         _store,
+        _row_security,
         _folders,
         _secret,
         _keys,
@@ -176,6 +178,21 @@ def _store(settings: Settings) -> Iterator[Check]:
         yield Check("store", False, fault.message, fault.hint)
     finally:
         connection.close()
+
+
+def _row_security(settings: Settings) -> Iterator[Check]:
+    if settings.store == EMBEDDED:
+        return
+    try:
+        passes = passes_wall(settings.store)
+    except Fault as fault:
+        yield Check("database", False, fault.message, fault.hint)
+        return
+    if passes:
+        hint = "Serve with a role that is no superuser and has no BYPASSRLS (docs/postgres.md)."
+        yield Check("row security", True, "does not hold for this database role", hint)
+    else:
+        yield Check("row security", True, "keeps tenants apart")
 
 
 def _verified(connection: Connection) -> Check:

@@ -62,6 +62,19 @@ def _serve(given: argparse.Namespace) -> int:
     return serve(given)
 
 
+def _add_migrate(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("--store", help="address of the database, with the role that owns its tables")
+    parser.add_argument("--grant", metavar="ROLE", help="let this role serve from the database")
+
+
+def _migrate(given: argparse.Namespace) -> int:
+    from holdfast.settings import load
+    from holdfast.store.engines import migrate_store
+
+    _show(given, {"schema": migrate_store(load({"store": given.store}).store, given.grant)})
+    return 0
+
+
 def _add_dry_run(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--dry-run", action="store_true", help="preview; change nothing")
 
@@ -382,6 +395,12 @@ COMMANDS = (
     Command("service install", "Install the server as a service of this user.", _add_dry_run, _service_install),
     Command("service status", "Show whether the service is installed and running.", _add_nothing, _service_status),
     Command("service remove", "Remove the service. The memory is kept.", _add_dry_run, _service_remove),
+    Command(
+        "migrate",
+        "Bring a PostgreSQL database to the schema of this version, with the role that owns its tables.",
+        _add_migrate,
+        _migrate,
+    ),
     Command("mcp", "Run an MCP server on standard input and output.", _add_mcp, _mcp),
     Command(
         "import", "Import an export, Markdown rules, or transcripts of Claude Code and Codex.", _add_import, _import

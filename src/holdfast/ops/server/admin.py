@@ -10,7 +10,7 @@ from pydantic import Field
 from typing_extensions import TypedDict
 
 from holdfast.context import CallContext
-from holdfast.core.errors import DataDamaged, DataTooNew, Forbidden, NotFound, RestorePending
+from holdfast.core.errors import DataDamaged, DataTooNew, Forbidden, NotFound, RestorePending, StoreUnreachable
 from holdfast.core.model import CleanText, Json, Token
 from holdfast.core.times import DAY_MS
 from holdfast.core.version import VERSION
@@ -88,6 +88,9 @@ class HealthAnswer(TypedDict):
     warnings: NotRequired[list[str]]  # for an admin: about keys that may be lost
 
 
+_UNREADABLE = (DataDamaged, DataTooNew, RestorePending, StoreUnreachable)
+
+
 class _Measures(TypedDict):
     index: IndexHealth
     events: EventsHealth
@@ -103,7 +106,12 @@ def health(ctx: CallContext, ask: Nothing) -> HealthAnswer:
     measures = _NOTHING_MEASURED
     try:
         measures = _measures(ctx)
-    except (DataDamaged, DataTooNew, RestorePending) as fault:  # it cannot be read: that is the answer
+    except (
+        DataDamaged,
+        DataTooNew,
+        RestorePending,
+        StoreUnreachable,
+    ) as fault:  # it cannot be read: that is the answer
         trouble = (ctx.home.trouble() if ctx.home is not None else None) or fault
     answer: HealthAnswer = {
         "status": "degraded" if trouble else "healthy",

@@ -119,6 +119,11 @@ class Batch:
             if total:
                 cursor.executemany(_TALLY, [(*key, *value) for key, value in sorted(total.items())])
 
+    def number(self) -> tuple[str, str] | None:
+        """The number of the transaction, with the timeline that gave it out; None if it has written nothing."""
+        row = self.db.execute("SELECT pg_current_xact_id_if_assigned()::text").fetchone()
+        return None if row is None or row[0] is None else (row[0], self.db.timeline)
+
 
 def new_space(view: View, tenant: str, generation: str, last_seq: int) -> int:
     """A space without rows, which the view sees from now on."""

@@ -2,12 +2,16 @@
 
 Each job has a savepoint of its own: one that raises is rolled back alone. Results are given back once the transaction
 is committed. A job that could not be run because the connection was lost, or because two servers waited for each
-other, is run once more if its caller allows that.
+other, is run once more if its caller allows that, or if it had not begun.
+
+A connection that is lost while it commits leaves open whether it did. The server is asked by the number of the
+transaction, as long as it is the same server: one that was promoted may have given that number to another.
 """
 
 from __future__ import annotations
 
 import threading
+import time
 from collections import deque
 from collections.abc import Callable
 from contextlib import suppress
@@ -23,7 +27,7 @@ from holdfast.core.ports import Clock
 from holdfast.store.fulltext.word_search import WordIndex
 from holdfast.store.port import Tx
 from holdfast.store.postgres.batch import Batch
-from holdfast.store.postgres.pool import Connection, Pool, fault_of
+from holdfast.store.postgres.pool import Pool, fault_of
 from holdfast.store.postgres.shared.event_log import note_events
 from holdfast.store.postgres.tx import PostgresTx
 
@@ -31,6 +35,8 @@ T = TypeVar("T")
 
 # A batch holds its locks while it runs: enough to share a commit, not so many that the first waits long.
 BATCH = 64
+_UNKNOWN = "Send the request again with the same idempotency key, or check whether it was stored."
+_TRIES, _PAUSE_SECONDS = 50, 0.1
 
 
 class _Job:
@@ -44,6 +50,17 @@ class _Job:
         self.error: BaseException | None = None
 
 
+class _Failure:
+    """Why the jobs of a transaction have no results."""
+
+    __slots__ = ("begun", "fault", "final")
+
+    def __init__(self, fault: Fault, *, begun: bool, final: bool = False):
+        self.fault = fault
+        self.begun = begun  # whether a job was run
+        self.final = final  # to run them again is of no use, or might do twice what is stored already
+
+
 class GroupCommit:
     """Runs jobs against the database; results are given back only once they are durable."""
 
@@ -54,9 +71,11 @@ class GroupCommit:
         index: WordIndex,
         telling: Clock | None = None,
         server: str = "",
+        sleep: Callable[[float], None] = time.sleep,
     ):
         """`server` names this one in what is logged for others."""
         self._server = server
+        self._sleep = sleep
         self._pool = pool
         self._publish = publish
         self._index = index
@@ -81,21 +100,31 @@ class GroupCommit:
 
     def _lead(self, jobs: list[_Job]) -> None:
         """Run the jobs. If what failed is none of theirs, those that may be run again are, each alone."""
-        fault = self._try(jobs)
-        if fault is None:
+        failure = self._try(jobs)
+        if failure is not None and not (failure.begun or failure.final):  # a connection that was lost before
+            failure = self._try(jobs)
+        if failure is None:
             return
         for job in jobs:
             job.error = None
-            if not job.again or (fault := self._try([job])) is not None:
-                job.error, job.done = fault, True
+            again = failure if failure.final or not job.again else self._try([job])
+            if again is not None:
+                job.error, job.done = again.fault, True
+                failure = again if again.final else failure
 
-    def _try(self, jobs: list[_Job]) -> Fault | None:
-        """Run the jobs in one transaction; the fault if nothing of it is stored."""
+    def _try(self, jobs: list[_Job]) -> _Failure | None:
+        """Run the jobs in one transaction; the failure if nothing of it is known to be stored."""
+        running: _Running | None = None
         try:
             with self._pool.connection() as db:
-                running = self._committed(db, jobs)
-        except (psycopg.Error, PoolTimeout) as error:
-            return _fault_of_batch(error)
+                running = _Running(Batch(db), self._index, self._telling)
+                self._commit(running, jobs)
+        except PoolTimeout as error:  # it was waited for as long as a request waits
+            return _Failure(fault_of(error), begun=False, final=True)
+        except psycopg.Error as error:
+            failure = self._failure(error, running)
+            if running is None or failure is not None:
+                return failure
         for tx in running.finished:
             for event in tx.events:
                 self._publish(event)
@@ -103,15 +132,44 @@ class GroupCommit:
             job.done = True
         return None
 
-    def _committed(self, db: Connection, jobs: list[_Job]) -> _Running:
-        running = _Running(Batch(db), self._index, self._telling)
+    def _failure(self, error: psycopg.Error, running: _Running | None) -> _Failure | None:
+        """What became of a transaction whose connection failed; None if it was committed."""
+        fault, begun = _fault_of_batch(error), running is not None and running.begun
+        if running is None or running.number is None or not isinstance(fault, StoreUnreachable):
+            return _Failure(fault, begun=begun)
+        try:
+            stored = self._was_committed(*running.number)
+        except (psycopg.Error, PoolTimeout):
+            stored = None
+        if stored is None:
+            unknown = "store: the database was lost during the commit, and it is not known whether this was stored"
+            return _Failure(StoreUnreachable(unknown, hint=_UNKNOWN), begun=True, final=True)
+        return None if stored else _Failure(fault, begun=True)
+
+    def _was_committed(self, number: str, timeline: str) -> bool | None:
+        """Whether a transaction was committed; None if that cannot be known."""
+        for _ in range(_TRIES):
+            with self._pool.connection() as db:
+                if db.timeline != timeline:
+                    return None
+                row = db.execute("SELECT pg_xact_status(%s::xid8)", (number,)).fetchone()
+            status = None if row is None else row[0]
+            if status != "in progress":  # the old connection's end may not have been noticed yet
+                return None if status is None else bool(status == "committed")
+            self._sleep(_PAUSE_SECONDS)
+        return None
+
+    def _commit(self, running: _Running, jobs: list[_Job]) -> None:
+        db = running.batch.db
         db.execute("BEGIN")
+        running.begun = True
         try:
             self._running.now = running
             for job in jobs:
                 running.run(job)
             note_events(running.batch, self._server, (event for tx in running.finished for event in tx.events))
             running.batch.record(tx.tallies for tx in running.finished)
+            running.number = running.batch.number()
             db.execute("COMMIT")
         except BaseException:
             with suppress(psycopg.Error):  # a lost connection has nothing to roll back
@@ -119,7 +177,6 @@ class GroupCommit:
             raise
         finally:
             self._running.now = None
-        return running
 
 
 class _Running:
@@ -130,6 +187,8 @@ class _Running:
         self._index = index
         self._telling = telling
         self.finished: list[PostgresTx] = []
+        self.begun = False
+        self.number: tuple[str, str] | None = None  # of the transaction that is being committed, and its timeline
         self._depth = 0
 
     def run(self, job: _Job) -> None:

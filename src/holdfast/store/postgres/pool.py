@@ -17,11 +17,20 @@ from typing import Any, Final, Literal, TypeAlias
 import psycopg
 from pgvector.psycopg import register_vector
 from psycopg import errors
+from psycopg.conninfo import conninfo_to_dict, make_conninfo
 from psycopg.pq import TransactionStatus
 from psycopg_pool import ConnectionPool, PoolTimeout
 
 from holdfast.core.cleanup import OnFailure
-from holdfast.core.errors import DataDamaged, Fault, InvalidSettings, StorageFull, StoreUnreachable
+from holdfast.core.errors import (
+    DataDamaged,
+    Fault,
+    InvalidSettings,
+    StorageFull,
+    StoreForbidden,
+    StoreLoginRefused,
+    StoreUnreachable,
+)
 
 Space: TypeAlias = int | Literal["", "*"]
 NO_SPACE: Final = ""  # sees no rows of tenants
@@ -30,15 +39,18 @@ _SEE = "SELECT set_config('holdfast.space', %s, %s)"
 
 
 class Connection(psycopg.Connection[tuple[Any, ...]]):
-    """A connection that knows which space it sees outside of transactions."""
+    """A connection that knows which space it sees outside of transactions, and on which timeline its server is: a
+    standby that is promoted begins a new one."""
 
     sees: Space = NO_SPACE
+    timeline: str = ""
 
 
 Connect: TypeAlias = Callable[[Space], AbstractContextManager[Connection]]
 
 POOL_SIZE = 16
 WAIT_SECONDS = 10.0  # for a connection, and for a lock: a caller is answered in bounded time
+LOST_SECONDS = 1.0  # for a connection, while the database is known to be lost
 # Parallel scans of one tenant's rows are slower than plain ones, and compiling a statement takes longer than its run.
 _SETTINGS = (
     "SET max_parallel_workers_per_gather = 0",
@@ -46,6 +58,44 @@ _SETTINGS = (
     "SET statement_timeout = '60s'",
     "SET lock_timeout = '10s'",
 )
+
+
+# What a server says that refuses a login: libpq has no code for it. In a language other than English it is taken for a
+# server that does not answer.
+_REFUSED_LOGIN = re.compile(
+    r"authentication failed|no password supplied|no pg_hba\.conf entry|not permitted to log in"
+    r"|(?:role|database) .* does not exist|permission denied for database"
+)
+CONNECT_SECONDS = 5  # for each host of the address
+
+
+def conninfo(url: str) -> str:
+    """The address with what Holdfast adds to it where it says nothing: of several hosts the one that takes writes, and
+    how long to wait for each.
+
+    Raises:
+        InvalidSettings: it is no address. The message of the library may hold the password and is left out.
+    """
+    try:
+        given = conninfo_to_dict(url)
+        if not all(port.isdecimal() for port in str(given.get("port", "")).split(",") if port):
+            raise psycopg.ProgrammingError
+        return make_conninfo(
+            url,
+            target_session_attrs=given.get("target_session_attrs", "read-write"),
+            connect_timeout=given.get("connect_timeout", CONNECT_SECONDS),
+            application_name=given.get("application_name", "holdfast"),
+            # A server that vanishes without a word is noticed within some 15 seconds.
+            keepalives_idle=given.get("keepalives_idle", 5),
+            keepalives_interval=given.get("keepalives_interval", 3),
+            keepalives_count=given.get("keepalives_count", 3),
+            tcp_user_timeout=given.get("tcp_user_timeout", 15_000),
+        )
+    except psycopg.ProgrammingError:
+        raise InvalidSettings(
+            "HOLDFAST_STORE: this is not an address of PostgreSQL",
+            hint="Write postgresql://user@host:port/name, with special characters in percent encoding.",
+        ) from None
 
 
 class Pool:
@@ -58,16 +108,18 @@ class Pool:
             StoreUnreachable: no connection can be made.
         """
         self._pool = ConnectionPool(
-            url,
+            conninfo(url),
             connection_class=Connection,
             min_size=1,
             max_size=POOL_SIZE,
             timeout=WAIT_SECONDS,
-            kwargs={"autocommit": True, "application_name": "holdfast"},
+            reconnect_timeout=WAIT_SECONDS,  # then the next request tries: pauses that grow longer would outlast it
+            kwargs={"autocommit": True},
             check=_check,
             configure=_prepare,
             open=False,
         )
+        self._lost: Fault | None = None
         with OnFailure(self._pool.close):
             self._pool.open()
             with faults(), self.connection() as db:
@@ -77,11 +129,30 @@ class Pool:
     def connection(self, space: Space = NO_SPACE) -> Iterator[Connection]:
         """A connection that sees the rows of a space. It keeps the name of the space when it goes back: a second
         statement for the same tenant need not set it again, and each user of a connection names its own."""
-        with self._pool.connection() as db:
+        with self._taken() as db:
             if db.sees != space:
                 db.execute(_SEE, (str(space), False))
                 db.sees = space
             yield db
+
+    @contextmanager
+    def _taken(self) -> Iterator[Connection]:
+        """A connection that is checked out. Once one was waited for in vain, the next requests wait only a little."""
+        try:
+            db = self._pool.getconn(WAIT_SECONDS if self._lost is None else LOST_SECONDS)
+        except PoolTimeout as error:
+            self._lost = fault_of(error)
+            raise
+        self._lost = None
+        try:
+            with db:
+                yield db
+        finally:
+            self._pool.putconn(db)
+
+    def failure(self) -> Fault | None:
+        """Why no connection can be had, since the last try; None if one could."""
+        return self._lost
 
     def close(self) -> None:
         self._pool.close()
@@ -100,13 +171,18 @@ def _prepare(db: Connection) -> None:
     register_vector(db)
     for one in _SETTINGS:
         db.execute(one)
+    row = db.execute("SELECT substr(pg_walfile_name(pg_current_wal_lsn()), 1, 8)").fetchone()
+    db.timeline = row[0] if row is not None else ""
 
 
 @contextmanager
 def connected(url: str) -> Iterator[Connection]:
     """One connection of its own, without the limits of the pool's: for migrations and what takes long."""
-    with faults(), Connection.connect(url, autocommit=True, application_name="holdfast") as db:
+    with faults(), Connection.connect(conninfo(url), autocommit=True) as db:
         yield db
+
+
+_READ_ONLY = "Check whether it is a standby or set to read-only; HOLDFAST_STORE may name several hosts."
 
 
 class _Faults(AbstractContextManager[None]):
@@ -130,7 +206,11 @@ def fault_of(error: psycopg.Error | PoolTimeout) -> Fault:
     if isinstance(error, errors.DiskFull | errors.OutOfMemory):
         return StorageFull("write: the database has no room")
     if isinstance(error, errors.InsufficientPrivilege):
-        return InvalidSettings("store: the database role lacks a privilege", hint="Grant it the tables of Holdfast.")
+        return StoreForbidden("store: the database role lacks a privilege")
+    if isinstance(error, psycopg.OperationalError) and error.sqlstate is None and _REFUSED_LOGIN.search(str(error)):
+        return StoreLoginRefused("store: the database server refused the login")
+    if isinstance(error, errors.ReadOnlySqlTransaction):
+        return StoreUnreachable("store: the database takes no writes", hint=_READ_ONLY)
     if isinstance(error, psycopg.OperationalError | psycopg.InterfaceError | PoolTimeout):
         return StoreUnreachable(f"store: the database does not answer ({type(error).__name__})")
     return Fault(f"store: PostgreSQL refused ({type(error).__name__})", hint="Run holdfast verify.")

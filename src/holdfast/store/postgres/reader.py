@@ -37,9 +37,8 @@ class PostgresReader(VectorReads):
     def __init__(self, connect: Connect, index: WordIndex, *, alone: bool = False):
         """`alone`: the connections are one that has a transaction open, in which nothing cached of the index is
         true."""
-        super().__init__(connect)
+        super().__init__(connect, alone=alone)
         self._index = index
-        self._alone = alone
 
     def _space(self, tenant: str) -> int:
         found = self.space_of(tenant)
@@ -48,8 +47,12 @@ class PostgresReader(VectorReads):
     def _words(self, tenant: str, ask: Callable[[WordDatabase, Any], T]) -> T:
         """What the word index answers; the tenant's space is what it calls the tenant."""
         space = self._space(tenant)
-        with faults(), self._connect(space) as db:
-            return ask(WordDatabase(db), space)
+
+        def read() -> T:
+            with faults(), self._connect(space) as db:
+                return ask(WordDatabase(db), space)
+
+        return self._twice(read)
 
     def _records(self, table: Table[R], sql: str, values: Sequence[Any], space: Space) -> list[R]:
         shape = shape_of(table)

@@ -20,8 +20,10 @@ from importlib import resources
 
 from psycopg import errors, sql
 
-from holdfast.core.errors import DataTooNew, InvalidSettings, StoreUnreachable
+from holdfast.core.errors import NotFound, StoreForbidden, StoreForeign, StoreTooNew, StoreUnreachable, StoreUnsuited
 from holdfast.store.postgres.pool import Connection, faults
+from holdfast.store.rows import shape_of
+from holdfast.store.tables import TABLES
 
 _LOCK = 0x484F4C44  # "HOLD": the advisory lock of migrations
 _MARK = "holdfast_schema"  # the table that lists which steps were taken; without it the database is new or another's
@@ -46,6 +48,16 @@ WHERE c.relnamespace = current_schema()::regnamespace AND c.relkind IN ('r', 'p'
     AND EXISTS (SELECT 1 FROM pg_policy AS p WHERE p.polrelid = c.oid AND p.polname = %s)
 ) ORDER BY 1
 """
+_TABLES = "pg_class AS c WHERE c.relnamespace = current_schema()::regnamespace AND c.relkind IN ('r', 'p')"
+_COLUMNS = (
+    "SELECT c.relname, a.attname FROM pg_attribute AS a JOIN pg_class AS c ON c.oid = a.attrelid "
+    "WHERE c.relnamespace = current_schema()::regnamespace AND c.relkind IN ('r', 'p') AND a.attnum > 0"
+)
+_UNUSABLE = (
+    f"SELECT c.relname FROM {_TABLES} AND c.relname <> %s AND NOT ("
+    + " AND ".join(f"has_table_privilege(c.oid, '{one}')" for one in ("SELECT", "INSERT", "UPDATE", "DELETE"))
+    + ") ORDER BY 1"
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -70,18 +82,46 @@ def migrate(db: Connection, steps: Sequence[Step] | None = None, sleep: Callable
     """Bring the schema to this version; a kill leaves it at one of the steps. The schema it has now.
 
     Raises:
-        DataTooNew: a newer Holdfast wrote it.
-        InvalidSettings: the database holds something else, or has no pgvector.
+        StoreTooNew: a newer Holdfast wrote it.
+        StoreForeign: the database holds something else.
+        StoreUnsuited: the server has no pgvector.
+        StoreForbidden: the role may not change the schema, or may not use its tables.
         StoreUnreachable: other sessions hold its tables, or another server has not ended its steps.
     """
     steps = known_steps() if steps is None else steps
     with faults():
         have = schema_of(db)
         if have < len(steps):
-            have = _Migration(db, steps, sleep).alone()
-    if have > len(steps) + AHEAD:
-        raise DataTooNew(f"store: schema {have} is not known to this Holdfast (it knows up to {len(steps)})")
+            have = _change(db, have, steps, sleep)
+        if have > len(steps) + AHEAD:
+            raise StoreTooNew(f"store: schema {have} is not known to this Holdfast (it knows up to {len(steps)})")
+        _check(db)
     return have
+
+
+def _change(db: Connection, have: int, steps: Sequence[Step], sleep: Callable[[float], None]) -> int:
+    try:
+        return _Migration(db, steps, sleep).alone()
+    except (errors.InsufficientPrivilege, errors.InvalidSchemaName) as error:
+        raise StoreForbidden(
+            f"store: the database has schema {have}, {len(steps)} is needed, and the role may not change it",
+            hint="Run holdfast migrate once with the address of the role that owns the tables (docs/postgres.md).",
+        ) from error
+    except (errors.UndefinedTable, errors.UndefinedColumn, errors.DuplicateTable, errors.DuplicateColumn) as error:
+        raise StoreForeign(f"store: the tables are not those that Holdfast made up to schema {have}") from error
+
+
+def _check(db: Connection) -> None:
+    """Whether the tables are those of a store, and the role may use them; otherwise some request would find out."""
+    found: dict[str, set[str]] = {}
+    for name, column in db.execute(_COLUMNS).fetchall():
+        found.setdefault(name, set()).add(column)
+    for table in TABLES:
+        if not {"space", "checksum", *shape_of(table).columns} <= found.get(table.name, set()):
+            raise StoreForeign(f"store: the table {table.name} is not the one that Holdfast made")
+    closed = [name for (name,) in db.execute(_UNUSABLE, (_MARK,)).fetchall()]
+    if closed:
+        raise StoreForbidden(f"store: the role may not read and write {len(closed)} tables, {closed[0]} among them")
 
 
 @dataclass(frozen=True, slots=True)
@@ -172,6 +212,35 @@ def _close(db: Connection, name: str) -> None:
     db.execute(sql.SQL("CREATE POLICY {} ON {} USING ({})").format(policy, table, sql.SQL(_VISIBLE)))
 
 
+def grant(db: Connection, role: str) -> None:
+    """Let a role serve from the database: it may read and write all tables, those of later steps as well, and change
+    none.
+
+    Raises:
+        NotFound: there is no such role.
+    """
+    rights = sql.SQL("SELECT, INSERT, UPDATE, DELETE")
+    name = sql.Identifier(role)
+    with faults(), db.transaction():
+        if not _one(db, "SELECT count(*) FROM pg_roles WHERE rolname = %s", role):
+            raise NotFound("migrate: there is no such role", hint="Create it first: CREATE ROLE name LOGIN")
+        schema = sql.Identifier(str(_one(db, "SELECT current_schema()")))
+        for statement in (
+            "GRANT USAGE ON SCHEMA {schema} TO {name}",
+            "GRANT {rights} ON ALL TABLES IN SCHEMA {schema} TO {name}",
+            "ALTER DEFAULT PRIVILEGES IN SCHEMA {schema} GRANT {rights} ON TABLES TO {name}",
+            "REVOKE INSERT, UPDATE, DELETE ON {mark} FROM {name}",
+        ):
+            filled = sql.SQL(statement).format(schema=schema, name=name, rights=rights, mark=sql.Identifier(_MARK))
+            db.execute(filled)
+
+
+def is_in_use(db: Connection) -> bool:
+    """Whether some tenant has a memory in the database, whatever its schema; nothing is changed."""
+    with faults():
+        return schema_of(db) > 0 and bool(_one(db, "SELECT count(*) FROM tenants"))
+
+
 def is_held_by_wall(db: Connection) -> bool:
     """Whether row security holds for the role of this connection."""
     return not _one(db, "SELECT rolsuper OR rolbypassrls FROM pg_roles WHERE rolname = current_user")
@@ -179,15 +248,16 @@ def is_held_by_wall(db: Connection) -> bool:
 
 def _begin(db: Connection) -> None:
     if _one(db, "SELECT count(*) FROM pg_tables WHERE schemaname = current_schema()"):
-        raise InvalidSettings(
-            "store: the database holds tables that are not Holdfast's", hint="Name an empty database or schema."
-        )
+        raise StoreForeign("store: the database holds tables that are not Holdfast's")
     try:
         db.execute("CREATE EXTENSION IF NOT EXISTS vector")
         db.execute("SELECT NULL::halfvec")
     except (errors.FeatureNotSupported, errors.UndefinedFile, errors.UndefinedObject) as error:
-        raise InvalidSettings(
-            "store: the server has no pgvector of version 0.7 or later", hint="Install the extension pgvector."
+        raise StoreUnsuited("store: the server has no pgvector of version 0.7 or later") from error
+    except errors.InsufficientPrivilege as error:
+        raise StoreForbidden(
+            "store: the database has no extension vector, and the role may not install it",
+            hint="Let a superuser run in this database: CREATE EXTENSION vector",
         ) from error
     db.execute(f"CREATE TABLE {_MARK} (step bigint PRIMARY KEY)".encode())
 
@@ -196,7 +266,10 @@ def schema_of(db: Connection) -> int:
     """The schema of a database, which is only read; 0 if it is not Holdfast's."""
     if _one(db, "SELECT to_regclass(%s)", _MARK) is None:
         return 0
-    return int(str(_one(db, f"SELECT coalesce(max(step), 0) FROM {_MARK}")))
+    try:
+        return int(str(_one(db, f"SELECT coalesce(max(step), 0) FROM {_MARK}")))
+    except (errors.UndefinedColumn, errors.UndefinedFunction, errors.DatatypeMismatch, ValueError) as error:
+        raise StoreForeign(f"store: the table {_MARK} is not the one that Holdfast made") from error
 
 
 def _one(db: Connection, statement: str, *values: object) -> object:

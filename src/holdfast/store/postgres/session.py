@@ -2,25 +2,43 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from typing import Any
+from collections.abc import Callable, Sequence
+from typing import Any, TypeVar
 
+from psycopg_pool import PoolTimeout
+
+from holdfast.core.errors import StoreUnreachable
 from holdfast.store.postgres.pool import NO_SPACE, Connect, Space, faults
 
 Row = tuple[Any, ...]
+T = TypeVar("T")
 
 
 class Session:
     """Runs statements, each on a connection of its own unless the connections are one. A statement sees the rows of the
     space that the caller names, whatever its condition says."""
 
-    def __init__(self, connect: Connect):
+    def __init__(self, connect: Connect, *, alone: bool = False):
+        """`alone`: the connections are one that has a transaction open."""
         self._connect = connect
+        self._alone = alone
         self._spaces: dict[str, int] = {}
 
     def rows(self, sql: str, values: Sequence[Any], space: Space = NO_SPACE) -> list[Row]:
-        with faults(), self._connect(space) as db:
-            return db.execute(sql.encode(), values, binary=True).fetchall()
+        def read() -> list[Row]:
+            with faults(), self._connect(space) as db:
+                return db.execute(sql.encode(), values, binary=True).fetchall()
+
+        return self._twice(read)
+
+    def _twice(self, read: Callable[[], T]) -> T:
+        """What a read finds, on another connection if the first was lost. Inside a transaction there is no other."""
+        try:
+            return read()
+        except StoreUnreachable as fault:
+            if self._alone or isinstance(fault.__cause__, PoolTimeout):
+                raise
+            return read()
 
     def run(self, sql: str, values: Sequence[Any], space: Space = NO_SPACE) -> int:
         """How many rows a statement changed."""

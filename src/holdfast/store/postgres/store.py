@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import Any, TypeVar
@@ -18,12 +19,13 @@ from holdfast.store.postgres.group_commit import GroupCommit
 from holdfast.store.postgres.integrity import verify, wrong_vectors
 from holdfast.store.postgres.pool import EVERY_SPACE, Connection, Pool, WordDatabase, connected, faults, moment
 from holdfast.store.postgres.reader import PostgresReader
-from holdfast.store.postgres.schema import migrate
+from holdfast.store.postgres.schema import is_held_by_wall, migrate
 from holdfast.store.postgres.shared.membership import FleetMember
 from holdfast.store.postgres.tx import PostgresTx
 from holdfast.store.tables import MEMORIES, TABLES
 
 T = TypeVar("T")
+log = logging.getLogger("holdfast")
 
 # Rows in a new segment, and how many of those become one: few rows are read for a question that a server never saw,
 # and few segments for a large memory.
@@ -40,11 +42,13 @@ class PostgresStore:
 
         Raises:
             StoreUnreachable: the database does not answer.
-            DataTooNew, InvalidSettings: it is not one that can be used.
+            StoreTooNew, InvalidSettings: it is not one that can be used.
         """
         self.url = url
         with connected(url) as db:
             self.schema = migrate(db)
+            if not is_held_by_wall(db):
+                log.warning("store: row security does not hold for the database role; serve with a plain role")
         self.pool = Pool(url)
         self.fleet = FleetMember(url, self.pool.connection)
         self._index = WordIndex()
@@ -106,7 +110,7 @@ class PostgresStore:
             db.execute("SELECT pg_advisory_unlock(%s, %s)", (_FOLDS, space % 2**31))
 
     def failure(self) -> Fault | None:
-        return None
+        return self.pool.failure()
 
     def check_pages(self) -> bool:
         return True  # PostgreSQL keeps and checks its pages itself

@@ -18,7 +18,7 @@ import psycopg
 from holdfast.core.errors import Fault
 from holdfast.core.system import SystemClock, SystemEntropy
 from holdfast.store.fleet.fleet_port import News
-from holdfast.store.postgres.pool import Connect, Connection, fault_of
+from holdfast.store.postgres.pool import Connect, Connection, conninfo, fault_of
 from holdfast.store.postgres.shared.event_log import WATCH_SECONDS
 from holdfast.store.postgres.shared.job_leases import RENEW_SECONDS, JobLeases
 from holdfast.store.postgres.shared.notices import Notice, listen, read_notice
@@ -80,7 +80,9 @@ class FleetMember:
         assert self._news is not None
         while not self._stop.is_set():
             try:
-                with Connection.connect(self._url, autocommit=True, application_name="holdfast", **_KEEPALIVE) as db:
+                with Connection.connect(
+                    conninfo(self._url), autocommit=True, application_name="holdfast", **_KEEPALIVE
+                ) as db:
                     self._take_part(db, self._news)
             except psycopg.Error as error:
                 self._say(fault_of(error))
