@@ -25,7 +25,7 @@ LOCKED := requirements/build.txt requirements/base.txt requirements/embed.txt
 INSTALL := $(VENV)/bin/pip install --quiet --require-hashes
 INSTALL_HOLDFAST := $(VENV)/bin/pip install --quiet --no-deps --no-build-isolation -e .
 
-.PHONY: serve weights quick test faults check lock docs pictures bench release clean
+.PHONY: serve weights quick test conformance faults check lock docs pictures bench release clean
 
 serve: $(STAMP) weights
 	$(BIN)/holdfast serve
@@ -51,6 +51,11 @@ endif
 # A file stays on one worker: what its tests share is made once. One worker more than cores, as some tests wait.
 test: $(DEV_STAMP) weights $(CLIENTS_STAMP) $(TRACER) $(BROWSER) check
 	$(BIN)/python -m pytest -n 3 --dist loadfile --no-loadscope-reorder -q
+
+# The tests that go through operations once more, on PostgreSQL alone. `make test` runs a part of them there.
+CONFORMANCE := tests/store tests/recall tests/chats tests/learn tests/ops tests/snapshot tests/parity
+conformance: $(DEV_STAMP) weights
+	$(BIN)/python -m pytest -n 3 --dist loadfile -q --engine postgres $(CONFORMANCE)
 
 # Every system call of a write, a first start, a restore and work in the repository of snapshots, killed and failed one by
 # one; needs root and strace.

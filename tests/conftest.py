@@ -11,6 +11,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
+from engines import ENGINES, POSTGRES, SQLITE, choose, chosen, on_engine
 from hub_server import HubServer
 from hypothesis import settings
 from object_server import ObjectServer
@@ -29,7 +30,12 @@ sys.dont_write_bytecode = False
 os.environ["PYTHONDONTWRITEBYTECODE"] = "1"
 
 
+def pytest_addoption(parser: pytest.Parser) -> None:
+    parser.addoption("--engine", choices=ENGINES, help="run every test on this engine alone, as far as it can")
+
+
 def pytest_configure(config: pytest.Config) -> None:
+    choose(config.getoption("--engine") or SQLITE)
     if not hasattr(config, "workerinput"):  # once, before the workers of a parallel run start
         compileall.compile_dir(SOURCE, quiet=2)
 
@@ -56,7 +62,22 @@ os.environ["HOLDFAST_DAEMON"] = "off"
 SLOW = ("fault", "browser", "cli", "clients", "snapshot")
 
 
-def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
+    """A test that is marked `engines` runs on each of them; without the mark it runs on SQLite."""
+    if metafunc.config.getoption("--engine") is None and metafunc.definition.get_closest_marker("engines"):
+        metafunc.parametrize("engine_kind", ENGINES, indirect=True)
+
+
+@pytest.fixture(autouse=True)
+def engine_kind(request: pytest.FixtureRequest) -> Iterator[str]:
+    """The engine of this test."""
+    with on_engine(getattr(request, "param", chosen())):
+        yield chosen()
+
+
+def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
+    if config.getoption("--engine") == POSTGRES:  # those that are about files of SQLite
+        items[:] = [item for item in items if item.get_closest_marker("embedded") is None]
     items.sort(key=lambda item: item.path.parent.name not in SLOW)
 
 

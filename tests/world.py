@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any
 
 import httpx
+from engines import store_of
 from patience import WAIT_SECONDS
 
 from holdfast.context import CallContext
@@ -47,7 +48,10 @@ class CountingEntropy:
 
 def settings(home: Path, **overrides: Any) -> Settings:
     """Settings of a test; without an embedder unless it asks for one: loading a model takes a second."""
-    return load({"home": str(home), "port": 0, "embedder": "none", "daemon": False, **overrides}, {})
+    given = {"home": str(home), "port": 0, "embedder": "none", "daemon": False, **overrides}
+    if "store" not in given:
+        given["store"] = store_of(home)
+    return load(given, {})
 
 
 class World:

@@ -59,7 +59,7 @@ INSIDE: dict[str, Levels] = {
         ("queries",),
         ("sqlite",),
         ("portable",),
-        ("postgres",),
+        ("postgres", "move"),
         ("engines",),  # knows which engines there are
     ),
     "store.sqlite": (
@@ -70,7 +70,7 @@ INSIDE: dict[str, Levels] = {
         ("group_commit",),
         ("store",),
         ("generations",),
-        ("live",),
+        ("live", "move"),
     ),
     "store.postgres": (
         ("pool", "conditions"),
@@ -81,7 +81,7 @@ INSIDE: dict[str, Levels] = {
         ("tx",),
         ("group_commit",),
         ("store",),
-        ("live",),
+        ("live", "move"),
     ),
     "ops": (
         ("framework",),

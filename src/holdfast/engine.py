@@ -85,6 +85,7 @@ class Engine:
         self._lock = FolderLock(self.folder.home)
         self._lock.__enter__()
         try:
+            self._live.recover()
             self._clear_leftovers()
             self._open(rescue)
         except BaseException:

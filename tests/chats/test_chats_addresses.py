@@ -13,6 +13,8 @@ from world import DAY, World
 from holdfast.core.errors import Conflict, InvalidRequest, NotFound
 from holdfast.protocol.access import Viewer
 
+pytestmark = pytest.mark.engines
+
 A, B = Viewer(A_PRIVATE, "A"), Viewer(B_PRIVATE, "B")
 HOME = "facts://home/door"
 

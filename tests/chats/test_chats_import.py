@@ -8,6 +8,7 @@ from typing import Any
 
 import pytest
 from chat_world import asked_by
+from engines import store_of
 from world import World
 
 from holdfast.cli.main import main
@@ -43,6 +44,7 @@ OWNER, MEMBER, STRANGER = (
 def home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     monkeypatch.setenv("HOLDFAST_EMBEDDER", "none")
     monkeypatch.delenv("AGENTMEMORY_URL", raising=False)
+    monkeypatch.setenv("HOLDFAST_STORE", store_of(tmp_path / "memory"))
     return tmp_path / "memory"
 
 

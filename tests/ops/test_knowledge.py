@@ -11,6 +11,8 @@ from world import DAY, World
 from holdfast.core.errors import Conflict, InvalidRequest, LimitReached, NotFound
 from holdfast.recall.context.build import FILES, IN_FORCE, PAST, RULES
 
+pytestmark = pytest.mark.engines
+
 WEEK = 7 * DAY
 
 

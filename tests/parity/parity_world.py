@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import Any
 from unittest.mock import patch
 
+from engines import copy_store, store_of
 from patience import WAIT_SECONDS
 
 from holdfast.core.model import Caller, Json
@@ -21,7 +22,7 @@ from holdfast.ops.registry import BY_NAME
 from holdfast.serve.run import RunningServer
 from holdfast.settings import Settings, load
 from holdfast.store.damage import Damage, note_damage
-from holdfast.store.data_folder import DataFolder
+from holdfast.store.data_folder import DATABASE
 
 NOON = 1_790_000_000_000
 MINUTE = 60_000
@@ -58,6 +59,7 @@ def environment(home: Path) -> dict[str, str]:
     return {
         "HOLDFAST_EMBEDDER": "none",  # vectors come when they come: answers could not be compared
         "HOLDFAST_HOME": str(home),
+        "HOLDFAST_STORE": store_of(home),
         "HOLDFAST_DAEMON": "off",
         "HOLDFAST_PORT": "0",
         "HOLDFAST_LLM": "none",
@@ -85,6 +87,7 @@ class Prepared:
         """A folder of its own with the same memory, beside the first."""
         home = self.home.parent / name
         shutil.copytree(self.home, home)
+        copy_store(self.home, home)
         return home
 
     def filled(self, value: Any) -> Any:
@@ -123,18 +126,19 @@ def prepare(home: Path, nexo: Path) -> Prepared:
 
     try:
         ids = {**_sessions(call, clock), **_kept(call)}
+        _keep_a_damaged_one(engine)
     finally:
         engine.close()
-    _keep_a_damaged_one(home)
     (home / "vault").mkdir()  # empty: a folder that does not exist is none
     return Prepared(home, {**ids, "transcripts": str(transcripts(home)), "nexo": str(nexo)})
 
 
-def _keep_a_damaged_one(home: Path) -> None:
+def _keep_a_damaged_one(engine: Engine) -> None:
     """A generation that a restore would have kept aside, older than the live one."""
-    live = DataFolder(home).current()
-    shutil.copytree(home / live, home / "gen-000000")
-    note_damage(home / "gen-000000", Damage("unknown", "a page cannot be read"))
+    damaged = engine.path / "gen-000000"
+    damaged.mkdir()
+    engine.capture(damaged / DATABASE, Caller().tenant)
+    note_damage(damaged, Damage("unknown", "a page cannot be read"))
 
 
 def _sessions(call: Any, clock: StillClock) -> dict[str, str]:
@@ -270,7 +274,7 @@ def still_server(settings: Settings) -> Iterator[Serving]:
         patch("holdfast.serve.run.Engine", still_engine),
         patch("holdfast.serve.background.maintenance.INDEX_SECONDS", 3_600.0),
         patch("holdfast.serve.background.vector_worker.VectorWorker.start", lambda self: None),
-        patch("holdfast.serve.background.learning_thread.LOOK_SECONDS", 3_600.0),
+        patch("holdfast.serve.background.learning_thread.LearningThread.start", lambda self: None),
         patch("holdfast.serve.background.schedule.LOOK_SECONDS", 3_600.0),
     ):
         server = RunningServer(settings, on_ready)

@@ -309,6 +309,7 @@ def test_what_enriches_a_tool_call_has_to_do_with_it(world: World) -> None:
     assert "cat" not in text
 
 
+@pytest.mark.embedded
 def test_a_large_import_without_a_server_is_folded_when_it_ends(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

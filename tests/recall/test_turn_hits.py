@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from engines import store_of
 from hashing_embedder import HashingEmbedder
 from hypothesis import given, strategies as st
 from patience import WAIT_SECONDS
@@ -321,7 +322,13 @@ def test_five_hits_take_few_characters_on_the_command_line(tmp_path: Path) -> No
     world.close()
     command = holdfast("recall", "gateway port", "--limit", "5", "--data", str(tmp_path / "m"))
     done = subprocess.run(
-        command, env=environment(), capture_output=True, text=True, timeout=WAIT_SECONDS, check=True, cwd=tmp_path
+        command,
+        env=environment(HOLDFAST_STORE=store_of(tmp_path / "m")),
+        capture_output=True,
+        text=True,
+        timeout=WAIT_SECONDS,
+        check=True,
+        cwd=tmp_path,
     )
     assert done.stdout.count("gateway of hall") >= 5
     assert len(done.stdout) <= 3_000

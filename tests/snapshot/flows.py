@@ -14,6 +14,7 @@ from unittest.mock import patch
 
 import pyrage
 import pytest
+from engines import store_of
 from object_server import BUCKET, WRITER, ObjectServer
 
 from holdfast.cli.main import main
@@ -57,7 +58,11 @@ class Cli:
     def plain(self, *words: str) -> Said:
         """As a person sees it."""
         out, err = (io.TextIOWrapper(io.BytesIO(), encoding="utf-8", write_through=True) for _ in range(2))
-        with _only(self.environment), contextlib.redirect_stdout(out), contextlib.redirect_stderr(err):
+        with (
+            _only({"HOLDFAST_STORE": store_of(self.home), **self.environment}),
+            contextlib.redirect_stdout(out),
+            contextlib.redirect_stderr(err),
+        ):
             code = main([*words, "--data", str(self.home)])
         return Said(code, *(one.buffer.getvalue().decode() for one in (out, err)))  # type: ignore[attr-defined]
 

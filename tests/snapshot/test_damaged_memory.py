@@ -17,6 +17,8 @@ from holdfast.core.model import Caller
 from holdfast.snapshot import undo as undoing
 from holdfast.store.damage import read_damage
 
+pytestmark = pytest.mark.embedded
+
 A = "/agentmemory"
 NEWER = "The green kettle sings at four"
 ROWS = 150

@@ -94,7 +94,7 @@ def test_a_damaged_newest_does_not_let_an_empty_memory_start(tmp_path: Path, end
         said = second("memories")
         assert said.code == 40, said.out + said.err
         assert said.fault["hint"].endswith(f": holdfast snapshot restore {older} --yes")
-        assert not list(second.home.glob("gen-*"))
+        assert not list(second.home.glob("gen-*/memory.db"))
     assert second.good("vault", "list")["count"] == 2
     second.good("snapshot", "restore", older, "--yes")
     assert second.texts() == {OLD}
@@ -105,7 +105,7 @@ def test_a_strangers_signature_does_not_start_and_can_be_trusted(tmp_path: Path)
 
     said = second("memories")
     assert said.code == 41, said.out + said.err
-    assert not list(second.home.glob("gen-*"))
+    assert not list(second.home.glob("gen-*/memory.db"))
     did = first.good("key", "show")["did"]
     second.good("key", "trust", did)
     assert second.texts() == {OLD}

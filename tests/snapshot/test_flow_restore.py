@@ -7,9 +7,11 @@ import subprocess
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
+from unittest.mock import patch
 
 import httpx
 import pytest
+from engines import store_of
 from flows import NEW, OLD, Cli, identity_file, recipient, tree
 from harm import flip_bit
 from world import World, running
@@ -96,7 +98,7 @@ def test_a_restore_is_in_the_audit_of_what_is_live(cli: Cli) -> None:
 
 
 def _audited(cli: Cli) -> list[str]:
-    with Holdfast(cli.home) as memory:
+    with patch.dict(os.environ, {"HOLDFAST_STORE": store_of(cli.home)}), Holdfast(cli.home) as memory:
         return [one["operation"] for one in memory.call("audit")["entries"]]
 
 
@@ -298,6 +300,7 @@ def emptied(path: Path) -> None:
     os.truncate(path, 0)
 
 
+@pytest.mark.embedded
 @pytest.mark.parametrize("harm", [garbage, truncated, emptied, Path.unlink])
 def test_a_damaged_store_is_restored_from_the_command_line(cli: Cli, harm: Callable[[Path], None]) -> None:
     id = changed(cli)
@@ -314,6 +317,7 @@ def test_a_damaged_store_is_restored_from_the_command_line(cli: Cli, harm: Calla
     assert cli.create()
 
 
+@pytest.mark.embedded
 def test_after_a_rescue_the_memory_is_like_any_other_in_the_same_process(cli: Cli) -> None:
     id = changed(cli)
     garbage(cli.home / "gen-000001" / "memory.db")
@@ -329,6 +333,7 @@ def test_after_a_rescue_the_memory_is_like_any_other_in_the_same_process(cli: Cl
     sound(cli)
 
 
+@pytest.mark.embedded
 @pytest.mark.parametrize("words", [b"", b"\xff\xfe\x00", b"gen-000009\n", b"../../etc\n"])
 def test_a_wrong_pointer_is_mended_by_a_restore(cli: Cli, words: bytes) -> None:
     id = changed(cli)
@@ -340,6 +345,7 @@ def test_a_wrong_pointer_is_mended_by_a_restore(cli: Cli, words: bytes) -> None:
     sound(cli)
 
 
+@pytest.mark.embedded
 def test_a_lost_pointer_among_generations_is_mended_by_a_restore(cli: Cli) -> None:
     id = changed(cli)
     cli.good("snapshot", "restore", id, "--yes")
@@ -351,6 +357,7 @@ def test_a_lost_pointer_among_generations_is_mended_by_a_restore(cli: Cli) -> No
     sound(cli)
 
 
+@pytest.mark.embedded
 def test_while_nothing_says_which_generation_was_live_none_is_removed(cli: Cli) -> None:
     """After an undo the older generation is the live one, with what was remembered since."""
     id = changed(cli)
@@ -366,6 +373,7 @@ def test_while_nothing_says_which_generation_was_live_none_is_removed(cli: Cli) 
     assert cli.texts() == {OLD, NEW, later}
 
 
+@pytest.mark.embedded
 def test_a_pointer_that_is_lost_twice_keeps_the_folders_of_both_times(tmp_path: Path) -> None:
     cli = Cli(tmp_path / "memory", HOLDFAST_MEMORY_FOLDERS="notes=notes")
     cli.remember(OLD)
@@ -383,6 +391,7 @@ def test_a_pointer_that_is_lost_twice_keeps_the_folders_of_both_times(tmp_path: 
     sound(cli)
 
 
+@pytest.mark.embedded
 def test_an_undo_of_a_damaged_store_never_ends_in_an_empty_memory(cli: Cli) -> None:
     id = changed(cli)
     cli.good("snapshot", "restore", id, "--yes")
@@ -465,6 +474,7 @@ def test_a_snapshot_that_is_not_there_is_not_found(world: World) -> None:
         world.call("snapshot_restore", id="latest", yes=True)
 
 
+@pytest.mark.embedded
 def test_nothing_is_removed_while_the_store_cannot_be_opened(cli: Cli) -> None:
     ids = [cli.create(), cli.create()]
     garbage(cli.home / "gen-000001" / "memory.db")
@@ -474,6 +484,7 @@ def test_nothing_is_removed_while_the_store_cannot_be_opened(cli: Cli) -> None:
     assert cli.good("snapshot", "list")["count"] == 2
 
 
+@pytest.mark.embedded
 @pytest.mark.parametrize("part", [0.2, 0.4, 0.6, 0.8])
 def test_a_store_that_opens_and_is_damaged_inside_is_restored_too(tmp_path: Path, part: float) -> None:
     world = World(tmp_path / "memory")

@@ -6,12 +6,12 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from engines import POSTGRES, SQLITE, chosen, store_of
 from flows import NEW, OLD, Cli, identity_file, recipient, tree
 from world import World, running
 
 from holdfast.client import Holdfast
 from holdfast.core.model import Caller
-from holdfast.store.sqlite.files import capture
 
 HERE = "The orchard gate is painted green"
 THERE = "The harbour master keeps the tide tables"
@@ -281,18 +281,17 @@ def test_what_is_written_while_the_merge_is_built_is_merged_too(
     hosts.there.remember(THERE)
     path = hosts.bring()
     world = World(tmp_path / "here", chance=90_000)
-    real = capture.check_store
+    real = world.engine.capture
     late: list[str] = []
 
-    def then_somebody_writes(database: Path) -> None:
-        real(database)
-        if "now" in late or not world.engine.store:
-            return
-        if database.name == "memory.db" and database.parent.name != "store":
+    def then_somebody_writes(*given: Any, **more: Any) -> Any:
+        captured = real(*given, **more)
+        if not late:
             late.append("now")
             world.call("remember", content=HERE)
+        return captured
 
-    monkeypatch.setattr(capture, "check_store", then_somebody_writes)
+    monkeypatch.setattr(world.engine, "capture", then_somebody_writes)
     done = world.call("snapshot_merge", a=path, yes=True)
 
     assert late
@@ -320,6 +319,12 @@ def test_other_tenants_and_tokens_stay(hosts: Hosts, tmp_path: Path) -> None:
     world.close()
 
 
+BEFORE_THE_SWITCH = {
+    SQLITE: "holdfast.store.sqlite.files.frozen_store.take_along",
+    POSTGRES: "holdfast.store.postgres.live.carry_tokens",
+}
+
+
 def test_a_failure_before_the_switch_leaves_everything_as_it_was(hosts: Hosts, monkeypatch: pytest.MonkeyPatch) -> None:
     hosts.there.remember(THERE)
     path = hosts.bring()
@@ -328,7 +333,7 @@ def test_a_failure_before_the_switch_leaves_everything_as_it_was(hosts: Hosts, m
         raise KeyboardInterrupt
 
     with monkeypatch.context() as patched:
-        patched.setattr("holdfast.store.sqlite.files.frozen_store.take_along", fails)
+        patched.setattr(BEFORE_THE_SWITCH[chosen()], fails)
         assert hosts.here("snapshot", "merge", path, "--yes").code == 130
     assert hosts.here.texts() == {OLD}
     assert hosts.here.good("verify")["sound"]
@@ -336,7 +341,10 @@ def test_a_failure_before_the_switch_leaves_everything_as_it_was(hosts: Hosts, m
     assert hosts.here.texts() == {OLD, THERE}
 
 
-def test_a_server_and_the_python_client_merge_too(hosts: Hosts, tmp_path: Path) -> None:
+def test_a_server_and_the_python_client_merge_too(
+    hosts: Hosts, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("HOLDFAST_STORE", store_of(tmp_path / "here"))
     hosts.there.remember(THERE)
     path = hosts.bring()
     with running(tmp_path / "here") as client:

@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any
 
 import orjson
+from engines import forget_stores
 from hypothesis import HealthCheck, given, settings, strategies as st
 from world import World
 
@@ -155,6 +156,7 @@ def test_every_record_of_both_sides_is_there_or_was_removed_on_purpose(
     tmp_path: Path, script: list[Step], prefer: str
 ) -> None:
     shutil.rmtree(tmp_path, ignore_errors=True)
+    forget_stores(tmp_path)
     tmp_path.mkdir()
     here = Host(tmp_path / "here", 0)
     now = here.world.clock.now

@@ -260,6 +260,7 @@ def test_a_flipped_bit_in_any_other_file_is_found(two: tuple[World, str, str], s
     assert world.call("snapshot_verify", id=second)["sound"]
 
 
+@pytest.mark.embedded
 def test_a_store_that_is_damaged_is_not_sealed(world: World) -> None:
     for number in range(300):
         world.call("remember", content=f"fact {number}: " + "words of some length " * 20)

@@ -23,6 +23,8 @@ from holdfast.engine import Engine
 from holdfast.serve.background.schedule import SnapshotSchedule
 from holdfast.settings import load
 
+pytestmark = pytest.mark.embedded
+
 A = "/agentmemory"
 PENDING = "restore_pending"
 

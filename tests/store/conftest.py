@@ -27,7 +27,9 @@ def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
     """A test that reaches into the database file is marked `embedded`: it runs on SQLite alone."""
     if "place" in metafunc.fixturenames:
         alone = metafunc.definition.get_closest_marker("embedded") is not None
-        metafunc.parametrize("place", ["sqlite"] if alone else sorted(ENGINES), indirect=True)
+        named = metafunc.config.getoption("--engine")
+        engines = ["sqlite"] if alone else [named] if named else sorted(ENGINES)
+        metafunc.parametrize("place", engines, indirect=True)
 
 
 @pytest.fixture
@@ -45,6 +47,13 @@ def store(place: Place) -> Store:
 @pytest.fixture
 def url() -> Iterator[str]:
     """A schema of PostgreSQL without rows."""
+    made = new_schema()
+    yield made
+    give_back(made)
+
+
+@pytest.fixture
+def other_url() -> Iterator[str]:
     made = new_schema()
     yield made
     give_back(made)

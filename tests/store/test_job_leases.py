@@ -18,6 +18,7 @@ from holdfast.core.errors import Fault
 from holdfast.core.model import Caller, Event
 from holdfast.core.system import SystemClock
 from holdfast.intake.embed_queue import EmbedQueue
+from holdfast.learn.statements.learner import TURNS
 from holdfast.serve.background.learning_thread import LearningThread
 from holdfast.serve.background.maintenance import Maintenance
 from holdfast.serve.background.schedule import SnapshotSchedule
@@ -227,11 +228,9 @@ def test_servers_learn_of_one_memory_together(url: str, quick_folder: Path) -> N
             }  # fmt: skip
             assert client.post("/agentmemory/observe", json=body).is_success
 
-        def cursor() -> bool:
+        def are_read() -> bool:
+            sql = "SELECT content::bigint >= (SELECT max(seq) FROM observations) FROM notes WHERE id = %s"
             with psycopg.connect(as_admin(url)) as db:
-                row = db.execute(
-                    "SELECT content::bigint >= (SELECT max(seq) FROM observations) FROM notes WHERE kind = 'learner'"
-                ).fetchone()
-            return row == (True,)
+                return db.execute(sql, (TURNS,)).fetchone() == (True,)
 
-        until(cursor, "both were read")
+        until(are_read, "both were read")

@@ -18,6 +18,7 @@ from holdfast.cli.main import main
 from holdfast.core.errors import Fault, InvalidSettings, Restoring, StoreUnreachable
 from holdfast.core.system import SystemClock
 from holdfast.store.port import Condition, Store, Tx
+from holdfast.store.portable import FileWriter, open_file
 from holdfast.store.postgres.store import PostgresStore
 from holdfast.store.tables import MEMORIES, NOTES
 
@@ -237,6 +238,30 @@ def test_who_writes_during_an_exchange_is_told_to_come_back(url: str, worlds: Ca
         one.engine.exchange(build, "default")
     other.call("remember", content=NEW)
     assert texts(one) == {OLD, NEW}
+
+
+def test_a_capture_is_of_one_moment_and_keeps_no_writer_waiting(
+    url: str, worlds: Callable[..., World], quick_folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    one, other = worlds("one", store=url), worlds("other", store=url)
+    one.call("remember", content=OLD)
+    insert = FileWriter.insert
+    written: list[str] = []
+
+    def meanwhile(self: FileWriter, table: str, *given: Any) -> None:
+        if not written:
+            written.append(other.call("remember", content=NEW)["memory"]["id"])
+        insert(self, table, *given)
+
+    monkeypatch.setattr(FileWriter, "insert", meanwhile)
+    one.engine.capture(quick_folder / "captured.db", "default")
+    assert texts(one) == {OLD, NEW}
+    captured = open_file(quick_folder / "captured.db")
+    try:
+        assert [memory.content for memory in captured.read().find(MEMORIES, "default")] == [OLD]
+        assert captured.verify() == []
+    finally:
+        captured.close()
 
 
 # Bad input

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 import psycopg
 import pytest
-from postgres_server import as_admin, empty_schema, give_back, new_schema
+from postgres_server import as_admin, empty_schema
 from sample_records import TENANT, add, sample
 
 from holdfast.store.postgres.pool import EVERY_SPACE, NO_SPACE, Connection
@@ -16,13 +16,6 @@ from holdfast.store.tables import MEMORIES, NOTES, TABLES
 
 # Which space is a tenant's, and which steps were taken, is read before a space is known.
 WITHOUT_SPACE = {"tenants", "holdfast_schema"}
-
-
-@pytest.fixture
-def url() -> Iterator[str]:
-    made = new_schema()
-    yield made
-    give_back(made)
 
 
 @pytest.fixture

@@ -13,7 +13,7 @@ NAME_WIDTH = 15
 SECTIONS: Mapping[str, Sequence[str]] = {
     "Set up": ("serve", "connect", "service", "status", "doctor"),
     "Save and find": ("remember", "recall", "context", "memories", "memory", "note", "forget", "import", "export"),
-    "Keep it safe": ("snapshot", "vault", "key", "verify"),
+    "Keep it safe": ("snapshot", "vault", "key", "verify", "move"),
     "Look inside": ("overview", "sessions", "observations", "timeline", "replay", "profile", "graph", "commits", "show",
                     "watch", "audit"),
     "Correct what is known": ("evolve", "still-true", "change", "deprecate", "restore", "relate", "relations",

@@ -110,6 +110,10 @@ class LiveMemory(Memory, Protocol):
         """Whether there is a memory to open; if not, a new one is begun."""
         ...
 
+    def recover(self) -> None:
+        """Finish an exchange of a process that died in the middle, before anything in the folder is read."""
+        ...
+
     def open(self) -> None:
         """Open the live generation, a new one if there is none; it answers nothing before `accept`."""
         ...

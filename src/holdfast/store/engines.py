@@ -2,16 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from pathlib import Path
 
-from holdfast.core.errors import InvalidSettings
+from holdfast.core.disk import user_path
+from holdfast.core.errors import InvalidSettings, NotFound
 from holdfast.core.model import Event
 from holdfast.core.ports import Clock
 from holdfast.store.damage import WayOut
 from holdfast.store.data_folder import DataFolder
 from holdfast.store.engine_port import LiveMemory
+from holdfast.store.move.move_port import EmptyStore, Source, Target, View
 from holdfast.store.sqlite.live import LiveStore
+from holdfast.store.sqlite.move.folder_move import FolderSource, FolderTarget
 from holdfast.store.sqlite.store import SqliteStore
 
 EMBEDDED = "sqlite"
@@ -37,8 +41,45 @@ def live_memory(
 
 
 def _on_postgres(url: str, folder: DataFolder, publish: Callable[[Event], None], telling: Clock | None) -> LiveMemory:
-    try:
+    with _installed():
         from holdfast.store.postgres.live import PostgresMemory
+    return PostgresMemory(url, folder, publish, telling)
+
+
+@contextmanager
+def _installed() -> Iterator[None]:
+    try:
+        yield
     except ImportError as error:
         raise InvalidSettings("store: PostgreSQL needs libraries that are not installed", hint=EXTRA) from error
-    return PostgresMemory(url, folder, publish, telling)
+
+
+def is_database(address: str) -> bool:
+    """Whether an address is that of a database; if not, it is a data folder."""
+    return address.startswith(("postgresql://", "postgres://"))
+
+
+def source_of(address: str, stage: Path) -> Source:
+    """The store at an address, to be read by a move; faults as of `live_memory`, or NotFound."""
+    if not is_database(address):
+        return FolderSource(user_path(address, "--from"), stage)
+    with _installed():
+        from holdfast.store.postgres.move import DatabaseSource
+    return DatabaseSource(address)
+
+
+def target_of(address: str, stage: Path) -> Target:
+    """The store at an address, to be filled by a move."""
+    if not is_database(address):
+        return FolderTarget(user_path(address, "--to"), stage)
+    with _installed():
+        from holdfast.store.postgres.move import DatabaseTarget
+    return DatabaseTarget(address)
+
+
+def preview_of(address: str, stage: Path) -> View:
+    """The same store, to be read only: nothing is made that is not there yet."""
+    try:
+        return source_of(address, stage)
+    except NotFound:
+        return EmptyStore()

@@ -21,6 +21,7 @@ from holdfast.store.sqlite.files.past_store import PastStore, open_past, reopen_
 from holdfast.store.sqlite.files.row_transfer import FileReader, FileVector, FileWriter
 from holdfast.store.sqlite.files.runtime_state import runtime_state
 from holdfast.store.sqlite.files.salvage_rows import SalvagedRows, make_empty, salvage
+from holdfast.store.sqlite.move.whole_tenant import WholeReader, check_whole
 from holdfast.store.sqlite.store import SqliteStore
 
 __all__ = (
@@ -30,7 +31,9 @@ __all__ = (
     "PastStore",
     "SalvagedRows",
     "TableDiff",
+    "WholeReader",
     "check_store",
+    "check_whole",
     "compare_stores",
     "count_covered",
     "describe",

@@ -1,4 +1,4 @@
-"""Commands that are not operations: serve, mcp, import, connect, hook, status, show, watch, doctor."""
+"""Commands that are not operations: serve, mcp, import, move, connect, hook, status, show, watch, doctor."""
 
 from __future__ import annotations
 
@@ -190,6 +190,21 @@ def _read_document(file: str) -> Json:
     return document
 
 
+def _add_move(parser: argparse.ArgumentParser) -> None:
+    store = "a data folder, or postgresql://user@host/name"
+    parser.add_argument("--from", dest="source", metavar="STORE", required=True, help=f"store to read: {store}")
+    parser.add_argument("--to", dest="target", metavar="STORE", required=True, help=f"store to fill: {store}")
+    parser.add_argument("--yes", action="store_true", help="replace what the target holds")
+    _add_dry_run(parser)
+
+
+def _move(given: argparse.Namespace) -> int:
+    from holdfast.cli.commands.move import move
+
+    _show(given, move(given))
+    return 0
+
+
 def _add_connect(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("agent", nargs="?", help="claude-code, codex, cursor, gemini, opencode, vscode or windsurf")
     parser.add_argument(
@@ -370,6 +385,12 @@ COMMANDS = (
     Command("mcp", "Run an MCP server on standard input and output.", _add_mcp, _mcp),
     Command(
         "import", "Import an export, Markdown rules, or transcripts of Claude Code and Codex.", _add_import, _import
+    ),
+    Command(
+        "move",
+        "Move all tenants, with their tokens, from one store to another: SQLite to PostgreSQL or back.",
+        _add_move,
+        _move,
     ),
     Command(
         "connect",

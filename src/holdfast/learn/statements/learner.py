@@ -30,7 +30,7 @@ from holdfast.store.queries.turns import MESSAGE_HOOK, PROMPT_HOOKS
 from holdfast.store.tables import MEMORIES, NOTES, OBSERVATIONS, STATEMENTS
 
 ROWS = 200  # observations read in one step
-MEMORY_ROWS = 20  # what is said now need not wait for an import of many memories
+MEMORY_ROWS = 5  # few, as what is said now must not wait long for an import of many memories
 SPOKEN = (*PROMPT_HOOKS, MESSAGE_HOOK)
 CURSOR = "learner"
 TURNS, KEPT = key_of("learner", "cursor"), key_of("learner", "memories")  # ids of the two cursors

@@ -186,12 +186,19 @@ def _disk(ctx: CallContext, repo: RepositoryHealth) -> DiskAnswer | None:
     live = _live_folder(home)
     earlier = [one for one in home.path.glob("gen-*") if one != live]
     return {
-        "database": _bytes_in(live) if live else 0,
+        "database": _database_bytes(ctx, home, live),
         "earlier": sum(_bytes_in(one) for one in earlier),
         "snapshots": repo.size,
         "free": shutil.disk_usage(home.path).free,
         "path": str(home.path),
     }
+
+
+def _database_bytes(ctx: CallContext, home: Home, live: Path | None) -> int:
+    """What the records take; about, where they are not in the folder."""
+    if ctx.settings.store != "sqlite" and home.is_open():
+        return home.size(ctx.tenant)
+    return _bytes_in(live) if live else 0
 
 
 def _live_folder(home: Home) -> Path | None:

@@ -54,7 +54,8 @@ class LearningThread:
         self._stop.set()
         self._engine.learning.set_working(False)
         self._engine.learning.wake()
-        self._thread.join()
+        if self._thread.is_alive():
+            self._thread.join()
 
     def _loop(self) -> None:
         pause = LOOK_SECONDS

@@ -15,8 +15,9 @@ from typing import NamedTuple
 
 from pgvector.psycopg import register_vector
 
+from holdfast.core.cleanup import OnFailure
 from holdfast.core.disk import disk_faults, write_durably
-from holdfast.core.errors import Fault, NotFound
+from holdfast.core.errors import DataDamaged, Fault, NotFound
 from holdfast.core.model import Event
 from holdfast.core.ports import Clock
 from holdfast.core.system import SystemEntropy
@@ -56,14 +57,42 @@ class PostgresMemory:
     def has_any(self) -> bool:
         return True  # an empty database is filled from a vault once it is open
 
+    def recover(self) -> None:
+        """See `engine_port.LiveMemory.recover`: the pointer of the folder was switched, and the database was not."""
+        try:
+            before, space, tenant = self._switching.read_text(encoding="utf-8").split(" ", 2)
+        except FileNotFoundError:
+            return
+        with disk_faults(f"read {self._switching.name}"), connected(self._url) as db:
+            live = db.execute("SELECT 1 FROM tenants WHERE tenant = %s AND live = %s", (tenant, space)).fetchone()
+            if live is None:
+                self._folder.point_back(before)
+            self._switching.unlink()
+
+    def _try_to_recover(self) -> None:
+        with suppress(Fault):  # a database that does not answer now: the next start does it
+            self.recover()
+
+    @property
+    def _switching(self) -> Path:
+        """Notes a switch until it is done: the generation before, and the space and tenant that are to be live."""
+        return self._folder.home / "SWITCHING"
+
     def open(self) -> None:
         if self._store is None:
             self._store = PostgresStore(self._url, self._publish, self._telling)
-            if not self._folder.generations():
-                with disk_faults("make the first generation"):
-                    (self._folder.home / FIRST).mkdir(mode=0o700)
-                self._folder.point_back(FIRST)
+            self._point()
             self._folder_id = _id_of(self._folder)
+
+    def _point(self) -> None:
+        """Have a generation to point to. A pointer that is lost costs the next undo, and no record."""
+        with suppress(DataDamaged):
+            self._folder.current()
+            return
+        names = self._folder.generations()
+        with disk_faults("make the first generation"):
+            (self._folder.home / FIRST).mkdir(mode=0o700, exist_ok=True)
+        self._folder.point_back(names[-1] if names else FIRST)
 
     def accept(self) -> None:
         self._fault = None
@@ -138,7 +167,7 @@ class PostgresMemory:
     def exchange(self, build: Build, tenant: str) -> str:
         """See `engine_port.Memory.exchange`. Writers of the tenant, on any server, get a retryable fault meanwhile."""
         self.opened().write(lambda tx: tx.next_seq(tenant))  # a space, if there is none yet
-        with self._exchanging, connected(self._url) as db:
+        with self._exchanging, OnFailure(self._try_to_recover), connected(self._url) as db:
             register_vector(db)
             with db.transaction():  # its commit is the switch: before it nothing changed
                 row = db.execute("SELECT live FROM tenants WHERE tenant = %s FOR UPDATE", (tenant,)).fetchone()
@@ -147,8 +176,10 @@ class PostgresMemory:
                 old, view = int(row[0]), View(db)
                 name_it = "UPDATE spaces SET generation = %s, folder = %s WHERE space = %s"  # as undo will know it
                 view.see(old).execute(name_it, (self._folder.current(), self._folder_id, old))
+                before = self._folder.generations()
                 name = build(_FrozenSpace(self, tenant))
-                new = self._filled(view, name, tenant)
+                built = name in self._folder.generations() and name not in before
+                new = self._filled(view, name, tenant) if built else self._chosen(view, name, tenant)
                 carry_tokens(view.see(EVERY_SPACE), old, new)
                 carry_shared(db, old, new)
                 carry_watch(db, old, new)
@@ -157,26 +188,34 @@ class PostgresMemory:
                     f"UPDATE spaces SET last_seq = greatest(last_seq, {seq}) WHERE space = %s".encode(), (old, new)
                 )
                 db.execute("UPDATE tenants SET live = %s, previous = %s WHERE tenant = %s", (new, old, tenant))
+                self._point_to(name, new, tenant)
                 notify(db, Notice("switched", tenant=tenant))
             self._settle(db, name, tenant)
         self._fault = None
         return name
 
     def _filled(self, view: View, name: str, tenant: str) -> int:
-        """The space of a generation: made of its file, or the one that was live before."""
-        database = self._folder.home / name / DATABASE
-        if database.is_file():
-            return load(view, database, tenant, name)
+        """The space of a generation that was built, made of its file."""
+        return load(view, self._folder.database_of(name), tenant, name)
+
+    def _chosen(self, view: View, name: str, tenant: str) -> int:
+        """The space of a generation that was live before. A file in its folder is of an earlier engine."""
         found = _previous(view.see(EVERY_SPACE), tenant)
         if found is None or not self._is(found, name):
             raise NotFound(f"restore: there is no generation {name[:40]}")
         return found.space
 
+    def _point_to(self, name: str, space: int, tenant: str) -> None:
+        """Switch the folder's pointer, which says what its memory folders are to be. It goes first: if the commit
+        does not follow, it is set back, at once or at the next start."""
+        write_durably(self._switching, f"{self._folder.current()} {space} {tenant}".encode())
+        if name in self._folder.generations():  # not one that another server replaced
+            self._folder.switch(name)
+
     def _settle(self, db: Connection, name: str, tenant: str) -> None:
-        """Point to the generation that is live now, and remove what is not needed any more; nothing depends on that."""
+        """Remove what is not needed any more; nothing depends on that."""
         with suppress(Fault), disk_faults(f"settle {name}"):
-            if name in self._folder.generations():  # not one that another server replaced
-                self._folder.switch(name)
+            self._switching.unlink()
             (self._folder.home / name / DATABASE).unlink(missing_ok=True)
         sql = (
             "SELECT s.space FROM spaces AS s JOIN tenants AS t ON t.tenant = s.tenant WHERE s.tenant = %s "
@@ -191,6 +230,7 @@ class PostgresMemory:
     def close(self) -> None:
         if self._store is not None:
             self._store.close()
+            self._store, self._fault = None, Fault("store: it is closed")
 
     def close_anyway(self) -> None:
         with suppress(Fault):

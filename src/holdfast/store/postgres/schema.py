@@ -76,7 +76,7 @@ def migrate(db: Connection, steps: Sequence[Step] | None = None, sleep: Callable
     """
     steps = known_steps() if steps is None else steps
     with faults():
-        have = _version(db)
+        have = schema_of(db)
         if have < len(steps):
             have = _Migration(db, steps, sleep).alone()
     if have > len(steps) + AHEAD:
@@ -106,7 +106,7 @@ class _Migration:
                 self.db.execute("SELECT pg_advisory_unlock(%s)", (_LOCK,))
 
     def _take(self) -> int:
-        have = _version(self.db)
+        have = schema_of(self.db)
         if have:  # tables that have rows, one after the other: no two are locked at once
             for name in open_tables(self.db):
                 self._patiently(partial(_close, self.db, name))
@@ -192,7 +192,8 @@ def _begin(db: Connection) -> None:
     db.execute(f"CREATE TABLE {_MARK} (step bigint PRIMARY KEY)".encode())
 
 
-def _version(db: Connection) -> int:
+def schema_of(db: Connection) -> int:
+    """The schema of a database, which is only read; 0 if it is not Holdfast's."""
     if _one(db, "SELECT to_regclass(%s)", _MARK) is None:
         return 0
     return int(str(_one(db, f"SELECT coalesce(max(step), 0) FROM {_MARK}")))

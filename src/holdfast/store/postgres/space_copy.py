@@ -15,6 +15,7 @@ import numpy as np
 
 from holdfast.core.errors import DataDamaged
 from holdfast.store.engine_port import CapturedFile
+from holdfast.store.port import Table
 from holdfast.store.portable import FileReader, FileVector, FileWriter, check_store, describe
 from holdfast.store.postgres.batch import new_space
 from holdfast.store.postgres.pool import EVERY_SPACE, Connection, View
@@ -33,11 +34,17 @@ DERIVED: dict[str, tuple[str, ...]] = {
     "outbox": ("seq", "source", "ticket"),
     "recalls": ("seq", "count", "at"),
 }
-_VECTORS = ("space", "seq", "part", "model", "dims", "hash", "numbers", "luck", "checksum")
+EVENT = ("tenant", "agent", "kind", "body")  # the place is given anew
+# With their types: written as text, the numbers would take most of the time of a restore.
+_VECTORS = {
+    "seq": "int8", "part": "int8", "model": "text", "dims": "int8", "hash": "bytea",
+    "numbers": "halfvec", "luck": "float8", "checksum": "int8",
+}  # fmt: skip
 
 
-def capture(view: View, into: Path, tenant: str, *, check: bool) -> CapturedFile:
-    """Write the tenant's memory into a new file. The view has to be of one moment."""
+def capture(view: View, into: Path, tenant: str, *, check: bool, whole: bool = False) -> CapturedFile:
+    """Write the tenant's memory into a new file. The view has to be of one moment. `whole`: with what belongs to the
+    place, for a move to another one."""
     found = (
         view.see(EVERY_SPACE)
         .execute(
@@ -50,7 +57,9 @@ def capture(view: View, into: Path, tenant: str, *, check: bool) -> CapturedFile
     writer = FileWriter(into, tenant)
     try:
         if found is not None:
-            _write(view.see(int(found[0])), writer, int(found[0]), tenant)
+            _write(view.see(int(found[0])), writer, int(found[0]), tenant, TABLES if whole else RECORDS)
+            if whole:
+                writer.insert("events", EVENT, stream(view.db, "events", EVENT, int(found[0]), "place"))
         writer.finish(int(found[1]) if found is not None else 0)
     finally:
         writer.close()
@@ -59,44 +68,45 @@ def capture(view: View, into: Path, tenant: str, *, check: bool) -> CapturedFile
     return describe(into)
 
 
-def _write(db: Connection, writer: FileWriter, space: int, tenant: str) -> None:
-    for table in RECORDS:
+def _write(db: Connection, writer: FileWriter, space: int, tenant: str, tables: Sequence[Table[Any]]) -> None:
+    for table in tables:
         columns = (*shape_of(table).columns, "checksum")
-        writer.insert(table.name, columns, _stream(db, table.name, columns, space, "seq"))
+        writer.insert(table.name, columns, stream(db, table.name, columns, space, "seq"))
     for name, columns in DERIVED.items():
-        rows = ((tenant, *row) for row in _stream(db, name, columns, space, columns[0]))
+        rows = ((tenant, *row) for row in stream(db, name, columns, space, columns[0]))
         writer.insert(name, ("tenant", *columns), rows)
     followed = ("source", "model", "upto")
-    writer.insert("followed", followed, _stream(db, "followed", followed, space, "source"))
-    vectors = _vectors(db, space)
+    writer.insert("followed", followed, stream(db, "followed", followed, space, "source"))
+    vectors = stream_vectors(db, space)
     while some := list(islice(vectors, AT_ONCE)):
         for _, alike in groupby(some, key=lambda one: (one.model, one.numbers.shape[1])):
             writer.insert_vectors(list(alike))
 
 
-def _stream(db: Connection, table: str, columns: Sequence[str], space: int, order: str) -> Iterator[tuple[Any, ...]]:
+def stream(db: Connection, table: str, columns: Sequence[str], space: int, order: str) -> Iterator[tuple[Any, ...]]:
     sql = f"SELECT {', '.join(columns)} FROM {table} WHERE space = %s ORDER BY {order}"
     with db.cursor("holdfast_capture", binary=True) as cursor:
         cursor.itersize = AT_ONCE
         yield from cursor.execute(sql.encode(), (space,))
 
 
-def _vectors(db: Connection, space: int) -> Iterator[FileVector]:
+def stream_vectors(db: Connection, space: int) -> Iterator[FileVector]:
     columns = ("seq", "model", "hash", "numbers")
-    rows = _stream(db, "vectors", columns, space, "seq, part")
+    rows = stream(db, "vectors", columns, space, "seq, part")
     for (seq, model, hash), parts in groupby(rows, key=lambda row: row[:3]):
         yield FileVector(seq, model, hash, np.array([numbers_of(part[3]) for part in parts], np.float16))
 
 
-def load(view: View, path: Path, tenant: str, generation: str) -> int:
-    """Fill a new space from a file that was prepared; its number. No reader sees it before it is live.
+def load(view: View, path: Path, tenant: str, generation: str, *, whole: bool = False) -> int:
+    """Fill a new space from a file that was prepared; its number. No reader sees it before it is live. `whole`: with
+    what belongs to the place, of a file that was captured so.
 
     Raises:
         DataDamaged: what was stored is not what the file holds.
     """
     with FileReader(path) as reader:
         space, db = new_space(view, tenant, generation, reader.last_seq()), view.db
-        for table in RECORDS:
+        for table in TABLES if whole else RECORDS:
             columns = (*shape_of(table).columns, "checksum")
             expected = _Sum()
             _copy(db, table.name, columns, space, expected.counting(reader.rows(table.name, columns)))
@@ -109,15 +119,24 @@ def load(view: View, path: Path, tenant: str, generation: str) -> int:
         vectors = (
             row[1:] for one in reader.vectors() for row in vector_rows(space, one.seq, one.model, one.hash, one.numbers)
         )
-        _copy(db, "vectors", _VECTORS[1:], space, vectors)
+        _copy(db, "vectors", tuple(_VECTORS), space, vectors, tuple(_VECTORS.values()))
+        if whole:
+            _copy(db, "events", EVENT, space, reader.rows("events", EVENT, "place"))
     return space
 
 
-def _copy(db: Connection, table: str, columns: Sequence[str], space: int, rows: Iterable[Sequence[Any]]) -> None:
-    """Rows go through a table of this transaction: COPY does not write to one that has row security."""
+def _copy(
+    db: Connection, table: str, columns: Sequence[str], space: int, rows: Iterable[Sequence[Any]],
+    types: Sequence[str] = (),
+) -> None:  # fmt: skip
+    """Rows go through a table of this transaction: COPY does not write to one that has row security. With the types of
+    their columns they are not written as text on the way."""
     names = ", ".join(columns)
     db.execute(f"CREATE TEMPORARY TABLE staged ON COMMIT DROP AS SELECT {names} FROM {table} WHERE false".encode())
-    with db.cursor() as cursor, cursor.copy(f"COPY staged ({names}) FROM STDIN".encode()) as copy:
+    binary = " (FORMAT BINARY)" if types else ""
+    with db.cursor() as cursor, cursor.copy(f"COPY staged ({names}) FROM STDIN{binary}".encode()) as copy:
+        if types:
+            copy.set_types(types)
         for row in rows:
             copy.write_row(row)
     db.execute(f"INSERT INTO {table} (space, {names}) SELECT %s, {names} FROM staged".encode(), (space,))

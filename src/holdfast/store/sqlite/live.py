@@ -36,6 +36,9 @@ class LiveStore:
     def has_any(self) -> bool:
         return bool(self._folder.generations())
 
+    def recover(self) -> None:
+        """Nothing is to be done: the pointer of the folder is what an exchange changes."""
+
     def open(self) -> None:
         """Open the live generation, a new one if there is none; it answers nothing before `accept`.
 

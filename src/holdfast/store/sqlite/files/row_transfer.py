@@ -61,7 +61,7 @@ class FileWriter:
         with as_faults():
             again = "SELECT seq, doc FROM word_rows WHERE doc != seq ORDER BY seq"
             self._db.execute(f"INSERT INTO word_again {again}")
-            self._db.executemany("INSERT INTO sketches VALUES (?, ?, ?)", list(sketch_rows(self._db)))
+            self._db.executemany("INSERT INTO sketches VALUES (?, ?, ?)", sketch_rows(self._db))
             set_counter(self._db, last_seq)
             tally_again(self._db)
             self._db.execute("COMMIT")
@@ -76,14 +76,17 @@ class FileReader:
 
     def __init__(self, path: Path):
         self._db = open_reader(path)
+        with as_faults():
+            self._db.execute("PRAGMA mmap_size = 0").fetchall()  # every page is read once: mapped, they would be held
 
     def last_seq(self) -> int:
         with as_faults():
             return counter(self._db)
 
-    def rows(self, table: str, columns: Sequence[str]) -> Iterator[tuple[Any, ...]]:
+    def rows(self, table: str, columns: Sequence[str], order: str = "") -> Iterator[tuple[Any, ...]]:
         with as_faults():
-            yield from self._db.execute(f"SELECT {', '.join(columns)} FROM {table}")
+            sorted_by = f" ORDER BY {order}" if order else ""
+            yield from self._db.execute(f"SELECT {', '.join(columns)} FROM {table}{sorted_by}")
 
     def sketches(self) -> Iterator[tuple[int, list[int]]]:
         """Each record's hashes."""

