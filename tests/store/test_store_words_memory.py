@@ -12,7 +12,7 @@ import pytest
 from sample_records import TENANT, add
 from test_store_segments import asked, by_fts5, opened, put, same_as_fts5, text
 
-from holdfast.store.fulltext import parts, word_search
+from holdfast.store.fulltext import word_search
 from holdfast.store.fulltext.parts import BOUNDED, MASKS
 from holdfast.store.fulltext.segments import Compactor
 from holdfast.store.port import Condition
@@ -64,13 +64,8 @@ def test_what_lies_in_remembered_bounds_follows_every_write(store: SqliteStore) 
     assert inside() == [5, 4, 6, *[5] * (len(bounds) - 3)]
 
 
-@pytest.mark.parametrize("room", [0, 40, 100_000])
-def test_postings_that_stay_in_memory_answer_as_those_that_are_read(
-    store: SqliteStore, monkeypatch: pytest.MonkeyPatch, room: int
-) -> None:
-    monkeypatch.setattr(parts, "HOT_FROM", 1)
-    monkeypatch.setattr(parts, "HOT_PLACES", room)
-    chance = random.Random(room)
+def test_answers_are_those_of_fts5_while_words_are_written_dropped_and_compacted(store: SqliteStore) -> None:
+    chance = random.Random(40)
     for number in range(120):
         put(store, f"m{chance.randrange(60)}", text(chance))
         if number % 10 == 0:

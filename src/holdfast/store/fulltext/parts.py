@@ -5,9 +5,7 @@ What is computed from a segment and stays true is kept with it. Knows no query a
 
 from __future__ import annotations
 
-import threading
 from array import array
-from collections import OrderedDict
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Any
@@ -21,9 +19,6 @@ K1, B = 1.2, 0.75  # FTS5's
 ONCE = 2  # halves
 MASKS = 16  # scopes of one segment kept in memory, 64 kB each
 BOUNDED = 8  # bounds of several scopes, the same
-# Words that stand in many docs are queried again and again: the postings of those queried last stay cached, from so
-# many places on, and so many places for each segment. 4 bytes a place; 48 MB for 1,000,000 records.
-HOT_FROM, HOT_PLACES = 1_000, 750_000
 
 Seqs = NDArray[np.int64]
 Floats = NDArray[np.float64]
@@ -93,7 +88,6 @@ class Part:
     known_norms: LengthNorms | None = None
     by_seq: NDArray[np.int64] | None = None  # places in the order of their seqs, once that was needed
     postings: dict[str, Posting] = field(default_factory=dict)  # the tail's; a segment's are read when needed
-    hot: PostingCache = field(default_factory=lambda: PostingCache())
 
     def norms(self, average: float) -> LengthNorms:
         """The same until the average changes, which a write does."""
@@ -145,33 +139,6 @@ class Part:
             self.live[places] = False
         lengths: Floats = self.lengths[places]
         return lengths
-
-
-class PostingCache:
-    """The longest postings of a segment that were used last; shared by all threads."""
-
-    def __init__(self) -> None:
-        self._lock = threading.Lock()
-        self._held: OrderedDict[str, Posting] = OrderedDict()  # the last used last
-        self._places = 0
-
-    def get(self, term: str) -> Posting | None:
-        with self._lock:
-            posting = self._held.get(term)
-            if posting is not None:
-                self._held.move_to_end(term)
-            return posting
-
-    def put(self, term: str, posting: Posting) -> None:
-        if len(posting.places) < HOT_FROM:
-            return
-        with self._lock:
-            if term not in self._held:
-                self._held[term] = posting
-                self._places += len(posting.places)
-            while self._places > HOT_PLACES:
-                _, oldest = self._held.popitem(last=False)
-                self._places -= len(oldest.places)
 
 
 class Tail:

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import threading
 from collections import OrderedDict, defaultdict
-from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any, Literal
 
@@ -230,28 +230,10 @@ def _gather(
     _bound(db, tenant, parts, bounds)
     gathered = [one for _, one in parts]
     if any(one.count for one in gathered):
-        segments = {segment: one.part for segment, one in parts if segment is not None}
-        found = _hot_postings(db, tenant, segments, set(terms))
+        found = _postings(db, tenant, [segment for segment, _ in parts if segment is not None], set(terms))
         for segment, one in parts:
-            one.postings = one.part.postings if segment is None else found[segment]
+            one.postings = one.part.postings if segment is None else found.get(segment, {})
     return gathered
-
-
-def _hot_postings(
-    db: Database, tenant: str, segments: Mapping[int, Part], terms: set[str]
-) -> dict[int, dict[str, Posting]]:
-    """Where the terms stand, by segment: from memory, or read where they are not kept."""
-    found: dict[int, dict[str, Posting]] = {}
-    lacking: dict[frozenset[str], list[int]] = defaultdict(list)
-    for segment, part in segments.items():
-        found[segment] = {term: kept for term in terms if (kept := part.hot.get(term)) is not None}
-        lacking[frozenset(terms - found[segment].keys())].append(segment)
-    for missing, some in lacking.items():  # mostly the rare terms of large segments, and all of small ones
-        for segment, read in _postings(db, tenant, some, missing).items():
-            found[segment] |= read
-            for term, posting in read.items():
-                segments[segment].hot.put(term, posting)
-    return found
 
 
 def _bound(db: Database, tenant: str, parts: Sequence[tuple[int | None, PartPostings]], bounds: ScopeBounds) -> None:
