@@ -292,6 +292,9 @@ def test_no_plan_crosses_spaces_but_those_that_say_so(tmp_path: Path, monkeypatc
         rows = db.execute("SELECT attrelid::regclass::text FROM pg_attribute WHERE attname = 'space' AND attnum > 0")
         tables = {name.split(".")[-1] for (name,) in rows}
         db.execute("CREATE TEMPORARY TABLE staged AS SELECT 1")
+        # Of a few rows the planner reads all or uses the index, as statistics happen to be; of many, the index.
+        for way in ("seqscan", "hashjoin", "mergejoin"):
+            db.execute(f"SET enable_{way} = off")
         assert crosses(db, "SELECT content FROM memories WHERE project = %s", ("p",), tables) == ["memories"]
         found = {sql: crosses(db, sql, values, tables) for sql, values in record.seen.items()}
     give_back(url)
