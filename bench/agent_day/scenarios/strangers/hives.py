@@ -66,6 +66,15 @@ GOOD_NEWS = session(
         "In the notes. For the record, today's two figures are medians of five as well, so nothing needs to be corrected.",
     ),
     turn(
+        "Tell me, what does a hive weigh in May, in the middle? The neighbour asked. And can I get the list of all sound files as CSV, for Excel, don't judge me.",
+        Run("python -m lib.sounds --csv > out/sounds.csv", "wrote 71204 lines"),
+        "The median over all open hives in May is 38 kilos. The list comes from `python -m lib.sounds --csv`, it is in `out/sounds.csv`. I don't judge, Excel will, at line 65,536 in the old format.",
+    ),
+    turn(
+        "Could a neural net at least take the wind out of the recordings? One day. When I'm retired.",
+        "One day, yes: people do that for hearing aids. It would run here on the desk and not in the field. I haven't tried anything.",
+    ),
+    turn(
         "And if the thing runs in the box one day, how loud is 250 Hz in the evening for a hive that's calm? just curious, pretty plots welcome",
         Run("python -m lib.show --band 250 --calm", log(40, W, "median -41 dB, 90 % -33 dB")),
         "About -41 dB in the middle and -33 dB at the loud end, taken over all calm June evenings. The plot is in `out/band_250.png`, one panel.",
@@ -95,6 +104,11 @@ HANGOVER = session(
         "I walked through the values with last season's scores. At 0.5 the phones are quiet but six swarms go unheard. At 0.42 Bettina and the others would have had 17 calls in the whole season, with one swarm lost that we heard otherwise, and there I left it.",
     ),
     turn(
+        "What would happen with 48 hours instead of 24? In the honest version, I mean.",
+        Run("jupyter execute 04_features.ipynb --hours 48", log(30, W, "recall at 1 false alarm per hive-month: 0.729")),
+        "With 48 hours it is 0.73, a hair less and more sluggish. I put 24 back.",
+    ),
+    turn(
         "Hm, is half not prettier? As a number I mean. I could explain it at the village meeting.",
         "Prettier, and deaf to six swarms. You could explain it in a different way: of a hundred evenings that sound like this one, forty end with a swarm.",
     ),
@@ -117,6 +131,14 @@ MONDAY = session(
         "And how do I get the table for the beekeepers out, for 2025? There was an incantation. I always execute the notebook by hand and forget the parameter and then everybody gets 2023 again and calls me.",
         Run("cat Makefile", "scores:\n\tjupyter execute 05_scores.ipynb\ntable:\n\tpapermill 07_export.ipynb out/07.ipynb -p season $(SEASON)\n"),
         "The incantation is `papermill 07_export.ipynb out/07.ipynb -p season 2025`. Executing the notebook by hand takes the season that stands in its first cell, and that is where your 2023 comes from.",
+    ),
+    turn(
+        "Is the Weir allowed for the poster? And log axis for the loudness, yes or no, I never know.",
+        "The Weir is fine for a poster, it has been seen by everybody. No log axis: decibels are a logarithm already.",
+    ),
+    turn(
+        "Rain radar. Would that be something? On top, not in place of anything.",
+        "It would know about showers that fall between two points. For an evening's forecast of bees I doubt that it matters, they stay at home either way. I added nothing.",
     ),
     turn(
         "Could the hives in the city be a sixth apiary? Thinking aloud. Roofs are warm, the scale would wobble in the wind...",
@@ -169,19 +191,19 @@ SCENARIO = Scenario(
         fact("no-cnn", "rejected", "The CNN on spectrograms is out: 0.79 within noise, and it empties the battery in three days.", (r"\bcnn\b|spectrogram|0\.79|41 seconds", r"battery in three days|empties the battery|trees")),
         fact("weather", "changed", "The weather is from the ERA5 grid, a cell per apiary.", (r"\bera5\b",), was=((r"weather|station", r"\b4177\b"),)),
         fact("median-seeds", "preference", "Scores are written down as the median of five seeds.", (r"median", r"five seeds|of five|seeds")),
-        fact("leak", "rootcause", "The score was too good because the rolling windows were centred and looked twelve hours ahead.", (r"center=True|centred|windows?\b", r"coming twelve hours|look(ed|s)? (12|twelve) hours ahead|middle of the 24 hours|only look back|half of each mean")),
+        fact("leak", "rootcause", "The score was too good because the rolling windows were centred and looked twelve hours ahead.", (r"center=True|centred|windows?\b", r"coming twelve hours|look(ed|s)? (12|twelve) hours ahead|middle of the 24 hours|half of each mean")),
         fact("export", "command", "The beekeepers' table is made with papermill 07_export.ipynb out/07.ipynb -p season 2025.", r"papermill 07_export"),
         fact("august-open", "open", "Open: August's sound is missing, the card is in Marguerite's drawer; the new scales at the Weir need calibrating.", (r"august", r"marguerite|not there at all|empty|missing"), (r"scales", r"calibrat")),
     ),
     questions=(
         question("How good are we at present?", "It finds 0.74 of the swarms.", (r"swarms?\b|figure|recall|above where we began", r"\b0\.74\d?\b|74 %"), was=((r"swarms?\b|figure|recall", r"\b0\.71\d?\b|\b0\.78\d?\b|78 %"),)),
-        question("A reviewer asks why our early result had to be taken back. What happened there?", "The windows were centred, so each mean looked twelve hours ahead.", (r"center=True|centred|middle of the 24 hours|half of each mean", r"twelve hours|look(s|ed)? ahead|half of each mean"), (r"windows", r"only look back"), kind="rootcause"),
-        question("Which places must not be touched before the final evaluation?", "Lindenhof and the Quarry.", (r"lindenhof", r"quarry")),
-        question("From what value on is somebody called out to the bees?", "The alarm threshold is 0.42.", (r"threshold|alarm|calls|left it", r"\b0\.42\b"), was=((r"threshold|alarmed|typed", r"\b0\.35\b"),)),
+        question("A reviewer asks why our early result had to be taken back. What happened there?", "The windows were centred, so each mean looked twelve hours ahead.", (r"center=True|centred|middle of the 24 hours|half of each mean", r"twelve hours|look(s|ed)? ahead|half of each mean"), kind="rootcause"),
+        question("Which apiaries must stay untouched until the final evaluation?", "Lindenhof and the Quarry.", (r"lindenhof", r"quarry")),
+        question("What is the alarm set to?", "The alarm threshold is 0.42.", (r"threshold|alarm|calls|left it", r"\b0\.42\b"), was=((r"threshold|alarmed|typed", r"\b0\.35\b"),)),
         question("What was wrong with the jumps of three kilos on one of the scales?", "The battery runs empty, the logger reboots and zeroes itself.", (r"logger", r"zeroes itself"), (r"reboot", r"battery"), kind="rootcause"),
         question("Why are we not using neural networks?", "0.79 is the same within noise and the battery is empty in three days.", (r"battery", r"three days"), kind="rejected"),
-        question("Where do temperature and rain come from?", "From the ERA5 grid.", r"\bera5\b", was=((r"weather|station", r"\b4177\b"),)),
-        question("Can I put the humidity on a second scale on the right of that figure?", "No double axes; two panels.", (r"y axes|double axes|twin axis",), (r"two panels",), kind="preference"),
+        question("weather source?", "From the ERA5 grid.", r"\bera5\b", was=((r"weather|station", r"\b4177\b"),)),
+        question("Can I put the humidity on a second scale on the right of that figure?", "No double axes; two panels.", (r"y axes|double axes|twin axis", r"don't|grudge|tempted|never"), (r"two panels",), kind="preference"),
         question("If I run the thing several times, which of the results do I report?", "The median of five seeds.", (r"median", r"five|seeds"), kind="preference"),
         question("command for the beekeepers' table of a given year?", "papermill 07_export.ipynb out/07.ipynb -p season 2025", r"papermill 07_export", kind="command"),
         question("Which recordings do we not have yet, and who has them?", "August; the card is in Marguerite's drawer.", (r"august", r"marguerite|not there"), (r"marguerite's drawer",), kind="open"),

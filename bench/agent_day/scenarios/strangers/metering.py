@@ -35,6 +35,11 @@ NEGATIVE = session(
         "Yes, tests run against mdm-test2; the integration stage is mdm-int1. I'll write new names, comments and commits in English, and leave the others alone as long as nobody edits the file.",
     ),
     turn(
+        "Sag mal, an der Börse gab es gestern negative Preise. Kommt unser Tarifrechner damit klar?",
+        Search("preis", matches(4, "kt", W, "require(preis >= BigDecimal(-500))")),
+        "Ja, Preise dürfen unter null liegen, geprüft wird nur, ob sie über -500 sind. Mit dem Verbrauch hat das nichts zu tun.",
+    ),
+    turn(
         "Wer ist eigentlich bei uns für Wärme zuständig? Und wer für Marktkommunikation, wenn der Netzbetreiber wieder Unsinn schickt?",
         Read("docs/ansprechpartner.md", "| Thema | Name |\n|---|---|\n| Marktkommunikation | Frau Yıldız |\n| Wärme | Frau Okonkwo |\n| Abschläge | Herr Thom |"),
         "Für Marktkommunikation ist Frau Yıldız zuständig, für Wärme Frau Okonkwo. Die Abschläge liegen bei Herrn Thom.",
@@ -66,6 +71,11 @@ TRANSPORT = session(
         "Amounts are rounded once, on the invoice line, half-even; energy is carried with three decimals up to there. Their sheet rounds each month and adds up, hence the cents.",
     ),
     turn(
+        "Priya: marketing wants the logo in the letterhead in the new blue. Vector or bitmap?",
+        Read("assets/logo.svg", "<svg viewBox='0 0 120 40'/>"),
+        "It is a vector file, 4 kB; I changed the two fills to #0a4d8c. The letterhead uses the same file.",
+    ),
+    turn(
         "Perfect, then theirs is the one to be fixed, and ours stays at the line. I'll tell them.",
         "Understood. I put a sentence about it into `docs/rounding.md` in case they come back.",
     ),
@@ -78,6 +88,11 @@ CHANGES = session(
         Edit("docs/ansprechpartner.md", "| Marktkommunikation | Frau Yıldız |", "| Marktkommunikation | Herr Brandstätter |"),
         Run("./gradlew :import:report --args='--silent --days 7'", log(40, W, "Lieferanten ohne Datei: 2 (Werra, Hoher Stein)")),
         "Eingetragen. Nichts geschickt haben Werra und Hoher Stein; bei beiden ist der Ordner seit Montag leer.",
+    ),
+    turn(
+        "In welcher Sprache ist eigentlich das Kundenportal, nur deutsch?",
+        Run("ls portal/i18n", "de.json\nen.json\ntr.json"),
+        "Deutsch, Englisch und Türkisch. Die Texte liegen in `portal/i18n`.",
     ),
     turn(
         "Die Klärung ersäuft. 1.900 Fälle beim Strom, fast alles Wärmepumpen und Balkonkraftwerke. Wo müsste die Grenze liegen, damit wir unter 500 kommen?",
@@ -118,6 +133,11 @@ QUIET = session(
         "ok. And if gas went up to 25, how many cases?",
         Run("./gradlew :check:simulate --args='--gas 20..30'", "20: 77\n25: 51\n30: 40"),
         "51 in place of 77. It hardly pays, and I left it alone.",
+    ),
+    turn(
+        "Priya: what does seedUsers do, does it need an empty system?",
+        Read("build/seed_users.kt", source("build/seed_users.ts", 40, W)),
+        "It makes ten logins with roles and needs nothing else, so it can be run at any time. No meters, no readings.",
     ),
     turn(
         "Kurz noch: Welche Version haben wir in Produktion?",
@@ -179,7 +199,7 @@ SCENARIO = Scenario(
         question("At which point is a price cut down to cents?", "Amounts are rounded once, on the invoice line.", (r"round", r"invoice line|at the line|half-even"), (r"ours stays at the line",), kind="decision"),
         question("May I name a new class Zaehlerwechsel?", "No, identifiers are in English.", (r"english", r"identifiers|names|comments"), kind="preference"),
         question("Was muss noch gebaut werden, damit Vermieter ihre Abrechnung bekommen?", "Der Storno der Sammelrechnung fehlt, der Wirtschaftsprüfer muss antworten.", (r"storno",), (r"wirtschaftsprüfer",), kind="open"),
-        question("Darf in einer Mail an Kunden \"Ihr Account\" stehen?", "Nein, Kundenkonto; keine englischen Wörter.", (r"kundenkonto",), (r"gesiezt",), (r"kein startup",), kind="preference"),
+        question("Darf in einer Mail an Kunden \"Ihr Account\" stehen?", "Nein, Kundenkonto; keine englischen Wörter.", (r"kundenkonto",), (r"gesiezt",), kind="preference"),
         question("An welchem Tag wird das Geld eingezogen?", "Die Abschläge laufen am 15. um 04:30.", (r"\b15\. um 04:30",), (r"abschl", r"\b15\.")),
     ),
     stands=(

@@ -68,6 +68,11 @@ REVIEW = session(
         "The draft is in `postmortems/sale-evening.md`, with your rule on top. I left the paragraph about detection empty, as nothing detected it: a customer did.",
     ),
     turn(
+        "change freeze for the holidays, when was that again, and does it cover config",
+        Read("docs/freeze.md", "20 December to 2 January, code and config"),
+        "From 20 December to 2 January, for code and for config alike. One exception at a time, with a signature of the director.",
+    ),
+    turn(
         "who or what do we page for the arena's network folks? the bridge had an old number",
         Read("runbooks/contacts.md", "arena NOC: ext 4410\npayments: Halden Pay desk, ext 7200\ncdn: vendor portal\n"),
         "The arena's NOC is at extension 4410, Halden Pay's desk at 7200. The CDN has a portal and no phone.",
@@ -77,6 +82,11 @@ REVIEW = session(
         Run("psql -h replica -c 'select now() - pg_last_xact_replay_timestamp()'", "00:00:00.8"),
         Run("promql 'max_over_time(replica_lag[2d])'", "41.2"),
         "At this minute it lags by 0.8 seconds, during the sale it was 41. An audit of holds that sees the world as it was 41 seconds ago reports thousands of phantoms on exactly the evenings that matter, so no, not from there.",
+    ),
+    turn(
+        "reports for finance, those can go to the copy right?",
+        Search("REPORT_DSN", "jobs/finance/main.go:14: dsn := os.Getenv(\"REPORT_DSN\")"),
+        "They do already, `REPORT_DSN` points to it. Yesterday's revenue is the same a minute later.",
     ),
     turn(
         "then what",
@@ -104,6 +114,11 @@ AFTER = session(
         Edit("internal/seatmap/client.go", "Retries: 2,", "Retries: 1,"),
         Run("go test ./internal/seatmap", tests(31, W, "ok boxoffice/internal/seatmap 0.8s")),
         "It does with a single retry, so that a customer waits for 1.7 seconds at worst. I took one away.",
+    ),
+    turn(
+        "and redis client timeout",
+        Search("DialTimeout", "internal/cache/client.go:22: DialTimeout: 250 * time.Millisecond,"),
+        "250 ms to connect and the same to read, since the beginning.",
     ),
     turn(
         "background for the new folks: what was the client's timeout in the incident, and why did a request take nine",
@@ -138,6 +153,11 @@ DRILL = session(
         "game day thursday: plan one where dns dies for real",
         Write("gamedays/dns.md", "# DNS is gone\n\n1. block port 53 for one node\n2. watch checkout\n"),
         "Planned: one node loses port 53 for ten minutes, at 14:00 UTC, outside of any sale. The page lists who watches what.",
+    ),
+    turn(
+        "how many gateways do we have in front",
+        Run("kubectl -n edge get deploy gateway", "gateway 11/11"),
+        "11, and they need about a tenth of their memory.",
     ),
     turn(
         "and one for redis later. which keys would hurt",
@@ -199,7 +219,7 @@ SCENARIO = Scenario(
         question("Was the cache to blame?", "No, Redis answers in 0.4 ms; the hot key is harmless.", (r"redis", r"0\.4 ms|harmless|off this list"), kind="rejected"),
         question("Why didn't we leave the bigger connection pool in place? It was full after all.", "It only moved the queue; the first warning came 90 seconds after the first timeout.", (r"moved the queue",), (r"90 seconds after",), (r"did not start this",), kind="rejected"),
         question("how many copies of the purchase service do we run", "checkout runs with 16 replicas.", (r"checkout|knee|replicas", r"\b16\b(?! pods)"), was=((r"checkout", r"\b(12|24) replicas"),)),
-        question("After how long does a call for the seating plan give up?", "The seatmap client gives up after 800 ms.", (r"seatmap|client|timeout", r"\b800 ?(ms|\*)"), was=((r"client", r"\b3 seconds"),)),
+        question("What is the timeout of the seatmap client?", "The seatmap client gives up after 800 ms.", (r"seatmap|client|timeout", r"\b800 ?(ms|\*)"), was=((r"client", r"\b3 seconds"),)),
         question("NOC phone?", "Extension 4477.", (r"\b4477\b",), was=((r"\bnoc\b|arena", r"\b4410\b"),)),
         question("What do I type to find the session that everybody else waits for?", "bin/pgblock --tree --db boxoffice", r"pgblock --tree --db", kind="command"),
         question("How can I keep the nightly check of seats from starting?", "kubectl -n boxoffice patch cronjob seat-audit with suspend true", r"patch cronjob seat-audit", kind="command"),

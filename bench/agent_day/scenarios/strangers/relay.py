@@ -57,6 +57,10 @@ SPOOL = session(
         "## Batched flush\n\n- up to 64 messages share one fsync, or whatever came in within 4 ms\n- p50 fell to 0.8 ms, p99 is unchanged\n\n```rust\nconst FSYNC_BATCH: usize = 64;\nconst FSYNC_WAIT: Duration = Duration::from_millis(4);\n```",
     ),
     turn(
+        "how do others deal with flaky tests, nextest retries?",
+        "## Retries in general\n\n- `nextest` repeats a failed test up to n times and marks it as flaky\n- it keeps a pipeline green\n- it hides the ones that fail for a reason\n\nWe use none of it so far.",
+    ),
+    turn(
         "and the tls session cache? rocks there?",
         Search("SessionCache", matches(5, "rs", W, "let cache = SessionCache::in_memory(4096);")),
         "## TLS session cache\n\nIt holds 4096 entries in memory and is empty after a restart. A store on disk would save about 2 % of handshakes in the first minute, so the question hardly matters. It stays as it is unless you see a reason.",
@@ -98,6 +102,11 @@ PORTS = session(
         "## Purge\n\n- `BOUNCE_KEEP_DAYS` is 45\n- delivered and deferred are untouched\n- disk: about 9 GB more per node after six weeks",
     ),
     turn(
+        "new pub field on Limits in pigeon-cli, semver?",
+        Read("cli/src/limits.rs", source("cli/src/limits.rs", 50, W)),
+        "## `Limits` in `pigeon-cli`\n\n- the crate is a binary, nothing can depend on it\n- so a field more is not a matter of semver at all",
+    ),
+    turn(
         "how would we even do arc, whats involved",
         Read("src/arc/mod.rs", source("src/arc/mod.rs", 120, W)),
         "## ARC in general\n\n- three headers per hop: results, signature, seal\n- a seal covers all earlier sets\n- keys can be those of DKIM\n\nThis is a description of the standard; how far our own code is would be another question.",
@@ -123,6 +132,15 @@ POWERCUT = session(
         Edit("src/spool/flush.rs", "const FSYNC_BATCH: usize = 64;", "const FSYNC_BATCH: usize = 16;"),
         Run("lab/plug.sh mx2 --times 10", log(90, W, "acked and absent: 0")),
         "## Ten cuts\n\n- acknowledged and absent: 0 of 18,204\n- `FSYNC_BATCH` stands at 16\n- p99 over all ten runs: 8.1 ms",
+    ),
+    turn(
+        "rfc wise, who is responsible when, between DATA and our answer",
+        "## RFC 5321 in short\n\n| moment | responsible |\n|---|---|\n| before the final dot | sender |\n| after a positive answer to it | receiver |\n| connection lost in between | sender, and may send twice |\n\nThat is what the text demands of anybody.",
+    ),
+    turn(
+        "list the fields we log per message",
+        Search("info!", matches(14, "rs", W, "info!(id = %envelope.id, tenant, step, \"queued\");")),
+        "## Fields\n\n| field | meaning |\n|---|---|\n| `id` | number in the spool |\n| `tenant` | whose mail |\n| `step` | of the ladder |\n| `size` | bytes |\n| `src` | our address |",
     ),
     turn(
         "logs: i see rcpt adresses in there. never. hash em, gdpr ppl will have my head",
@@ -172,7 +190,7 @@ SCENARIO = Scenario(
     sessions=(GREYLIST, SPOOL, PORTS, POWERCUT),
     facts=(
         fact("greylist", "rootcause", "Mails to GMX were slow because each retry left through another of the four source addresses and the greylist took it for a first contact.", (r"greylist", r"another address|first contact"), (r"first contact", r"retry|address"), (r"four outgoing addresses", r"attempt|retry")),
-        fact("public-structs", "preference", "The public structs of pigeon-core must not change, kestrel links against them.", (r"public structs|exported types|public types", r"kestrel|hands off|as they were|not change")),
+        fact("public-structs", "preference", "The public structs of pigeon-core must not change, kestrel links against them.", (r"public structs", r"kestrel|hands off|not change")),
         fact("drain", "command", "A node is drained with pigeonctl drain --node mx3 --hold-spool.", r"pigeonctl drain[^\n]{0,20}--hold-spool"),
         fact("bounce-keep", "changed", "Bounces are kept for 45 days.", (r"bounces?\b|BOUNCE_KEEP", r"\b45\b"), was=((r"bounces?\b|BOUNCE_KEEP", r"\b14( days|;)"),)),
         fact("no-rocksdb", "rejected", "RocksDB is out for the spool: compaction stalls, p99 of 212 ms.", (r"rocks", r"stalls?\b|212 ms|compaction|a fifth of a second|files then"), (r"files then", r"stalls")),
@@ -181,7 +199,7 @@ SCENARIO = Scenario(
         fact("health-port", "changed", "The health endpoint is on port 9180.", (r"health", r"\b9180\b"), was=((r"health", r"\b9117\b"),)),
         fact("arc-open", "open", "Before 4.2: nothing calls arc::seal, forwarded mail leaves unsealed; config switch and hook are missing.", (r"arc::seal|\bARC\b|unsealed", r"nothing calls|not called|leaves unsealed|missing")),
         fact("crypto-reviewer", "fact", "Nadia Okafor reviews dkim and arc.", (r"nadia", r"dkim|arc|crypto|review")),
-        fact("no-rcpt", "preference", "Never recipient addresses in the logs; hash them.", (r"rcpt|recipient", r"hash", r"logs?\b|print|never")),
+        fact("no-rcpt", "preference", "Never recipient addresses in the logs; hash them.", (r"rcpt|recipient", r"hash", r"logs?\b|print|never"), (r"hash em", r"gdpr"), (r"keyed hash", r"hex digits|print")),
         fact("ack-after-fsync", "decision", "A client gets its 250 only after the fsync that holds its record.", (r"\b250\b", r"only after the fsync|after the fsync|on_flushed")),
     ),
     questions=(
@@ -193,9 +211,9 @@ SCENARIO = Scenario(
         question("I need to switch off one mx for maintenance. What do I type so that nothing bounces?", "pigeonctl drain --node mx3 --hold-spool", r"pigeonctl drain[^\n]{0,20}--hold-spool", kind="command"),
         question("What blocks the next minor release?", "arc::seal is called by nothing; forwarded mail leaves unsealed.", (r"arc::seal|\barc\b", r"nothing calls|unsealed"), (r"config switch", r"forward\.rs"), kind="open"),
         question("Who should approve a patch to the signing code?", "Nadia Okafor, for dkim and arc.", (r"nadia", r"dkim|arc")),
-        question("May I add a pub field to a type that another product compiles in?", "No, the public structs stay as they are; kestrel links against them.", (r"kestrel",), (r"public structs",), (r"exported types",), kind="preference"),
-        question("Can I print who a message is for when it is queued?", "No, hash the recipient; never in clear in logs.", (r"rcpt|recipient", r"hash|never"), kind="preference"),
-        question("When does the sending side get told that we have taken the mail?", "It gets 250 only after the fsync has returned.", (r"\b250\b", r"after the fsync|on_flushed"), (r"reply went out", r"put into the batch"), kind="decision"),
+        question("May I add a pub field to a type that another product compiles in?", "No, the public structs stay as they are; kestrel links against them.", (r"kestrel",), (r"public structs",), kind="preference"),
+        question("Can I print who a message is for when it is queued?", "No, hash the recipient; never in clear in logs.", (r"rcpt|recipient", r"hash|never"), (r"hash em", r"gdpr"), (r"keyed hash", r"hex digits|print"), kind="preference"),
+        question("When does the sending side get told that we have taken the mail?", "It gets 250 only after the fsync has returned.", (r"\b250\b", r"after the fsync|on_flushed"), kind="decision"),
         question("Why did the signature test fail once in a while?", "Two tests wrote the same selector.pem.", (r"selector\.pem|dkim_rotate", r"same|cut off|half way"), kind="rootcause"),
     ),
     stands=(

@@ -41,6 +41,12 @@ FLICKER = session(
         "Swapped. `useShop` has the same three actions, 40 lines instead of 110.",
     ),
     turn(
+        "can i see the shop state somewhere while playing",
+        "Adding the devtools middleware.",
+        Edit("src/shop/store.ts", "create<Shop>()((set)", "create<Shop>()(devtools((set)"),
+        "In the browser's devtools, tab Redux, as the extension happens to be called that. Only in dev builds.",
+    ),
+    turn(
         "main loop next, fixed step. and make fish move smooth",
         "Reading the loop.",
         Read("src/loop.ts", source("src/loop.ts", 60, W)),
@@ -97,6 +103,17 @@ SAVES = session(
     turn(
         "volume + language settings can stay where they are tho",
         "Nothing to change there, then. They're in localStorage as `tide.prefs`, 90 bytes.",
+    ),
+    turn(
+        "water looks a bit flat at night. more sparkle?",
+        "Trying a second normal map.",
+        Edit("src/fx/water.frag", "vec3 n = a;", "vec3 n = normalize(a + b);"),
+        "More sparkle, 0.3 ms a frame.",
+    ),
+    turn(
+        "volume slider jumps from silent to loud",
+        Edit("src/audio/volume.ts", "gain.value = v", "gain.value = v * v"),
+        "It's a curve now, so the lower half of the slider does something.",
     ),
     turn(
         "could we go webgpu? that demo with the water looked so good",
@@ -165,6 +182,11 @@ ART = session(
         "Changed at the source. I also put a line on top of the generated file that says so.",
     ),
     turn(
+        "how many items are in the shop and how do they get their icons",
+        Search("icon", matches(5, "ts", W, "icon: atlas.get(item.id)")),
+        "88 items, each has an icon of the same name in the atlas. A missing one shows as a shell.",
+    ),
+    turn(
         "whos testing the nightly? i need to tell them about saves",
         Read("docs/playtest.md", "Nightly group: 14 people, lead Ines Wahl, feedback on Thursdays\nArt: Wren Castellanos"),
         "14 people, led by Ines Wahl, who collects their feedback on Thursdays.",
@@ -197,6 +219,11 @@ POLISH = session(
         "Trying on the side.",
         Run("pnpm bench loop --step 30", "30 steps/s, 7.8 ms each"),
         "I can't feel a difference in the reel with mixing on, and the phone gets two degrees warmer. Left alone.",
+    ),
+    turn(
+        "which fonts do we ship",
+        Run("ls public/fonts", "shore.woff2"),
+        "One, `shore.woff2`, 31 kB, with small and capital letters both.",
     ),
     turn(
         "and what if saves went to a server one day?",
@@ -254,8 +281,8 @@ SCENARIO = Scenario(
     ),
     questions=(
         question("Why did crowded animals jitter in front of and behind each other?", "Two on the same row compare as equal, so the sort could put either in front.", (r"same row|compare as equal", r"sort|in front"), (r"ties go by", r"uid"), kind="rootcause"),
-        question("How many simulation updates do we make per second?", "20 steps, interpolated.", (r"STEP = 1 / 20|do 20 and|20 steps",), (r"between the last two steps",), was=((r"simulation|STEP", r"\b60\b"),)),
-        question("where does a player's progress end up in the browser?", "In IndexedDB through idb-keyval, tide.slot.1 to 3.", (r"tide\.slot|indexeddb|idb-keyval", r"slot"), was=((r"saves?\b", r"localStorage under"),)),
+        question("How many steps a second does the simulation make?", "20 steps, interpolated.", (r"STEP = 1 / 20|do 20 and|20 steps",), was=((r"simulation|STEP", r"\b60\b"),)),
+        question("where do saves go", "In IndexedDB through idb-keyval, tide.slot.1 to 3.", (r"tide\.slot|indexeddb|idb-keyval", r"slot"), was=((r"saves?\b", r"localStorage under"),)),
         question("What size should an artist draw the background for?", "640x360.", r"640 ?[x×] ?360", was=((r"base", r"480 ?[x×] ?270"),)),
         question("There is that newer graphics API, could the sea look better with it?", "WebGPU was black on five devices, tablets too; the branch was binned.", (r"black on", r"webgl|tablets|five|devices"), kind="rejected"),
         question("A toast says 'Level Up!'. Is that okay with the style of this thing?", "No: lower case and calm, no exclamation marks.", (r"lower case", r"exclamation|calm|bang"), kind="preference"),
