@@ -123,7 +123,7 @@ QUIET = session(
     turn(
         "Guten Morgen, wann laufen nochmal die Abschläge? Ein Kunde behauptet, es sei am Ersten abgebucht worden.",
         Run("crontab -l", "30 4 15 * * /opt/mdm/bin/abschlag"),
-        "Am 15. um 04:30. Am Ersten läuft bei uns nichts; das wird eine andere Lastschrift gewesen sein.",
+        "Die Abschläge laufen am 15. um 04:30. Am Ersten läuft bei uns nichts; das wird eine andere Lastschrift gewesen sein.",
     ),
     turn(
         "Priya. Could we do the rounding in the database instead? Just asking what it would mean, no change please.",
