@@ -204,7 +204,7 @@ SCENARIO = Scenario(
         question("What is still missing in the milestone?", "#1431 waits for Vite's fix, #1402 has no examples.", (r"1431", r"waits"), (r"1402", r"outline|examples"), kind="open"),
     ),
     stands=(
-        value("core-node", (r"core|librar", r"node 18|same goes|not touched|stay where")),
+        value("core-node", r"libraries were not touched|libraries people bundle stay", (r"smoke test", r"node 18")),
         value("parse-budget", (r"parse", r"9 kB")),
         value("vite-owner", (r"vite plugin|/packages/vite", r"tamsin")),
     ),

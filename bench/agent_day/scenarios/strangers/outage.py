@@ -230,7 +230,7 @@ SCENARIO = Scenario(
     stands=(
         value("pool", (r"default_pool_size|pool size", r"\b200\b")),
         value("payments", (r"halden", r"7200")),
-        value("seatmap-pods", (r"seatmap|it has 8|name is in the error", r"\b8\b")),
+        value("seatmap-pods", (r"it has 8\b", r"20 %")),
         value("board", r"front of house"),
     ),
     foreign=(
