@@ -13,7 +13,7 @@ from functools import cache
 from pathlib import Path
 
 import psycopg
-from patience import WAIT_SECONDS
+from patience import WAIT_SECONDS, until
 
 with warnings.catch_warnings():
     warnings.simplefilter("ignore")  # it would rather have a folder of the login session
@@ -84,6 +84,20 @@ class Cluster:
         """`immediate` is what a crash is: nothing is written that was not before."""
         _run("pg_ctl", "-w", "-t", str(WAIT_SECONDS), "-m", mode, "-D", self.data, "stop", may_fail=True)
 
+    def finish_recovery(self) -> None:
+        """Wait until it takes writes."""
+        until(self._takes_writes, "the server takes writes")
+
+    def _takes_writes(self) -> bool:
+        with psycopg.connect(self.url("postgres", database="postgres")) as db:
+            return db.execute("SELECT pg_is_in_recovery()").fetchone() == (False,)
+
+    def base_backup(self) -> Path:
+        """A copy of the running server's files, beside them."""
+        backup = self.folder / "backup"
+        _run("pg_basebackup", "-c", "fast", "--no-sync", "-d", f"host={self.folder} user=postgres", "-D", backup)
+        return backup
+
     def promote(self) -> None:
         _run("pg_ctl", "-w", "-t", str(WAIT_SECONDS), "-D", self.data, "promote")
 
@@ -133,6 +147,30 @@ def standby(primary: Cluster) -> Iterator[Cluster]:
         made.start()
         try:
             primary.execute("ALTER SYSTEM SET synchronous_standby_names = 'standby'", "SELECT pg_reload_conf()")
+            yield made
+        finally:
+            made.stop("immediate")
+
+
+@contextmanager
+def restored(backup: Path, log: Path, point: str) -> Iterator[Cluster]:
+    """A server of a base backup and the archived log, as it was at a named moment; it archives nothing itself."""
+    with _folder() as folder:
+        made = Cluster(folder)
+        shutil.copytree(backup, made.data)
+        for path in (made.data, *made.data.rglob("*")):
+            shutil.chown(path, _user() or path.owner())
+        made.data.chmod(0o700)
+        made.configure(
+            "archive_mode = off",
+            f"restore_command = 'cp {log}/%f %p'",
+            f"recovery_target_name = '{point}'",
+            "recovery_target_action = promote",
+        )
+        (made.data / "recovery.signal").touch()
+        made.start()
+        try:
+            made.finish_recovery()
             yield made
         finally:
             made.stop("immediate")
