@@ -24,7 +24,7 @@ from websockets.exceptions import ConnectionClosed
 from websockets.sync.client import ClientConnection, connect
 
 from holdfast.cli.main import _parser as parser_of
-from holdfast.settings import BY_NAME
+from holdfast.settings import BY_NAME, load
 
 KUBERNETES = FLEET.parent / "kubernetes" / "fleet.yaml"
 
@@ -207,25 +207,49 @@ def test_a_new_data_folder_serves_what_the_database_holds(served: Fleet, tmp_pat
 
 
 def test_the_manifests_of_the_fleet_fit_together() -> None:
-    by_kind = {one["kind"]: one for one in yaml.safe_load_all(KUBERNETES.read_text("utf-8"))}
-    spec, job = by_kind["Deployment"]["spec"], by_kind["Job"]["spec"]
-    (server,), (migrate,) = (one["template"]["spec"]["containers"] for one in (spec, job))
-    labels = spec["template"]["metadata"]["labels"]
+    documents = list(yaml.safe_load_all(KUBERNETES.read_text("utf-8")))
+    named = {(one["kind"], one["metadata"]["name"]): one for one in documents}
+    spec = named["Deployment", "holdfast"]["spec"]
+    keeper = named["StatefulSet", "holdfast-snapshots"]["spec"]
+    (job,) = (one for one in documents if one["kind"] == "Job")
+    (migrate,) = job["spec"]["template"]["spec"]["containers"]
 
-    assert by_kind["Service"]["spec"]["selector"] == labels == spec["selector"]["matchLabels"]
-    assert by_kind["PodDisruptionBudget"]["spec"]["selector"]["matchLabels"] == labels
-    assert [port["containerPort"] for port in server["ports"]] == [int(BY_NAME["port"].default)]
-    assert {one["name"] for one in server["volumeMounts"]} == {
-        one["name"] for one in spec["template"]["spec"]["volumes"]
-    }
+    for name, one in (("holdfast", spec), ("holdfast-snapshots", keeper)):
+        (server,) = one["template"]["spec"]["containers"]
+        labels = one["template"]["metadata"]["labels"]
+        claims = [claim["metadata"] for claim in one.get("volumeClaimTemplates", ())]
+        assert named["Service", name]["spec"]["selector"] == labels == one["selector"]["matchLabels"]
+        assert [port["containerPort"] for port in server["ports"]] == [int(BY_NAME["port"].default)]
+        volumes = [*one["template"]["spec"]["volumes"], *claims]
+        assert {mount["name"] for mount in server["volumeMounts"]} == {volume["name"] for volume in volumes}
+        assert server["image"] == migrate["image"]
+        assert job["metadata"]["name"].endswith(server["image"].partition(":")[2])
+        assert store_secret(server) != store_secret(migrate), "no pod that serves knows the owner's password"
+        assert_takes(server)
+    assert_takes(migrate)
+    budget = named["PodDisruptionBudget", "holdfast"]["spec"]["selector"]["matchLabels"]
+    assert budget == spec["selector"]["matchLabels"]
     assert spec["replicas"] > 1
     assert spec["strategy"]["type"] == "RollingUpdate"
-    assert server["image"] == migrate["image"]
-    assert by_kind["Job"]["metadata"]["name"].endswith(server["image"].partition(":")[2])
-    for container in (server, migrate):
-        parser_of(container["args"]).parse_args(container["args"])
-        assert container["securityContext"]["readOnlyRootFilesystem"]
-    assert store_secret(server) != store_secret(migrate), "no pod that serves knows the owner's password"
+
+
+def assert_takes(container: Any) -> None:
+    """Its command and settings are ones that the program takes, and it needs no right to change its image."""
+    parser_of(container["args"]).parse_args(container["args"])
+    load({}, {one["name"]: one["value"] for one in container["env"] if "value" in one})
+    assert container["securityContext"]["readOnlyRootFilesystem"]
+
+
+def test_one_server_of_a_fleet_makes_the_snapshots() -> None:
+    """Each data folder numbers its own: see docs/fleet.md."""
+    pods = [one for one in yaml.safe_load_all(KUBERNETES.read_text("utf-8")) if "template" in one["spec"]]
+    (server,) = (one["spec"]["template"]["spec"]["containers"][0] for one in pods if one["kind"] == "Deployment")
+    (keeper,) = (one["spec"]["template"]["spec"]["containers"][0] for one in pods if one["kind"] == "StatefulSet")
+    of_pods = [{one["name"]: one.get("value", "") for one in each["env"]} for each in (server, keeper)]
+    of_services = [services()[name]["environment"] for name in ("two", "one")]
+    for quiet, making in (of_pods, of_services):
+        assert (quiet["HOLDFAST_SNAPSHOT_EVERY"], quiet["HOLDFAST_SNAPSHOT_BEFORE"]) == ("off", "none")
+        assert not {"HOLDFAST_SNAPSHOT_EVERY", "HOLDFAST_SNAPSHOT_BEFORE"} & set(making)
 
 
 def store_secret(container: Any) -> str:
