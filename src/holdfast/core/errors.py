@@ -106,6 +106,13 @@ class RateLimited(Fault):
     hint = "Wait a moment and try again, or raise HOLDFAST_RATE."
 
 
+class QuotaReached(Fault):
+    """The tenant's memory has reached its quota. Nothing of this request was stored."""
+
+    code, http_status, exit_code = "quota_reached", 507, 63
+    hint = "Forget what is no longer needed, or raise the quota that the message names."
+
+
 class RequestTimeout(Fault):
     """The client took too long to send its request."""
 

@@ -30,6 +30,7 @@ from holdfast.store.postgres.batch import Batch
 from holdfast.store.postgres.pool import Pool, fault_of
 from holdfast.store.postgres.shared.event_log import note_events
 from holdfast.store.postgres.tx import PostgresTx
+from holdfast.store.postgres.usage import keep_usage
 
 T = TypeVar("T")
 
@@ -169,6 +170,7 @@ class GroupCommit:
                 running.run(job)
             note_events(running.batch, self._server, (event for tx in running.finished for event in tx.events))
             running.batch.record(tx.tallies for tx in running.finished)
+            keep_usage(running.batch)
             running.number = running.batch.number()
             db.execute("COMMIT")
         except BaseException:

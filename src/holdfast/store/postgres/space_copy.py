@@ -191,6 +191,7 @@ def remove_space(db: Connection, space: int) -> None:
         "vectors",
         "followed",
         "tallies",
+        "usage",
         "leases",
         "rate_limits",
         "live_events",
