@@ -73,6 +73,7 @@ INSIDE: dict[str, Levels] = {
         ("live", "move"),
     ),
     "store.postgres": (
+        ("login",),
         ("pool", "conditions"),
         ("batch", "session", "schema"),
         ("vectors", "usage"),

@@ -31,10 +31,12 @@ from holdfast.core.errors import (
     StoreLoginRefused,
     StoreUnreachable,
 )
+from holdfast.store.postgres.login import is_refused
 
-Space: TypeAlias = int | Literal["", "*"]
+Space: TypeAlias = int | Literal["", "*", "any"]
 NO_SPACE: Final = ""  # sees no rows of tenants
 EVERY_SPACE: Final = "*"  # for the few statements that are about all tenants
+ANY_SPACE: Final = "any"  # whichever the connection sees: for tables without rows of tenants
 _SEE = "SELECT set_config('holdfast.space', %s, %s)"
 
 
@@ -60,12 +62,6 @@ _SETTINGS = (
 )
 
 
-# What a server says that refuses a login: libpq has no code for it. In a language other than English it is taken for a
-# server that does not answer.
-_REFUSED_LOGIN = re.compile(
-    r"authentication failed|no password supplied|no pg_hba\.conf entry|not permitted to log in"
-    r"|(?:role|database) .* does not exist|permission denied for database"
-)
 CONNECT_SECONDS = 5  # for each host of the address
 
 
@@ -130,7 +126,7 @@ class Pool:
         """A connection that sees the rows of a space. It keeps the name of the space when it goes back: a second
         statement for the same tenant need not set it again, and each user of a connection names its own."""
         with self._taken() as db:
-            if db.sees != space:
+            if space not in (db.sees, ANY_SPACE):
                 db.execute(_SEE, (str(space), False))
                 db.sees = space
             yield db
@@ -178,7 +174,14 @@ def _prepare(db: Connection) -> None:
 @contextmanager
 def connected(url: str) -> Iterator[Connection]:
     """One connection of its own, without the limits of the pool's: for migrations and what takes long."""
-    with faults(), Connection.connect(conninfo(url), autocommit=True) as db:
+    address = conninfo(url)
+    try:
+        db = Connection.connect(address, autocommit=True)
+    except psycopg.OperationalError as error:
+        if is_refused(error, address):
+            raise StoreLoginRefused("store: the database server refused the login") from error
+        raise fault_of(error) from error
+    with faults(), db:
         yield db
 
 
@@ -207,8 +210,6 @@ def fault_of(error: psycopg.Error | PoolTimeout) -> Fault:
         return StorageFull("write: the database has no room")
     if isinstance(error, errors.InsufficientPrivilege):
         return StoreForbidden("store: the database role lacks a privilege")
-    if isinstance(error, psycopg.OperationalError) and error.sqlstate is None and _REFUSED_LOGIN.search(str(error)):
-        return StoreLoginRefused("store: the database server refused the login")
     if isinstance(error, errors.ReadOnlySqlTransaction):
         return StoreUnreachable("store: the database takes no writes", hint=_READ_ONLY)
     if isinstance(error, psycopg.OperationalError | psycopg.InterfaceError | PoolTimeout):
@@ -224,7 +225,7 @@ class View:
         self._sees: Space | None = None  # unknown
 
     def see(self, space: Space) -> Connection:
-        if self._sees != space:
+        if space not in (self._sees, ANY_SPACE):
             self.db.execute(_SEE, (str(space), True))
             self._sees = space
         return self.db

@@ -23,6 +23,7 @@ from holdfast.store.postgres.schema import is_held_by_wall, migrate
 from holdfast.store.postgres.shared.membership import FleetMember
 from holdfast.store.postgres.tx import PostgresTx
 from holdfast.store.postgres.usage import usage_of
+from holdfast.store.postgres.vectors.code_cache import CodeCache
 from holdfast.store.tables import MEMORIES, TABLES
 
 T = TypeVar("T")
@@ -53,10 +54,11 @@ class PostgresStore:
         self.pool = Pool(url)
         self.fleet = FleetMember(url, self.pool.connection)
         self._index = WordIndex()
+        self._codes = CodeCache()
         self._commits = GroupCommit(self.pool, publish, self._index, telling, self.fleet.server)
 
     def read(self) -> Reader:
-        return PostgresReader(self.pool.connection, self._index)
+        return PostgresReader(self.pool.connection, self._index, codes=self._codes)
 
     @contextmanager
     def snapshot(self) -> Iterator[Reader]:

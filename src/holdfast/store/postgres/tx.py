@@ -22,7 +22,7 @@ from holdfast.store.postgres.session import Session
 from holdfast.store.postgres.shared.notices import Notice, notify
 from holdfast.store.postgres.shared.rate_limits import RateLimits
 from holdfast.store.postgres.usage import usage_inside
-from holdfast.store.postgres.vectors import VectorWrites
+from holdfast.store.postgres.vectors.vector_rows import VectorWrites
 from holdfast.store.rows import shape_of
 from holdfast.store.tables import TABLES, TOKENS
 
