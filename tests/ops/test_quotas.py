@@ -214,3 +214,19 @@ def test_requests_that_share_a_transaction_are_refused_one_by_one(tmp_path: Path
     assert world.engine.store.usage("default").records == world.call("memories")["total"] == 2
     assert world.engine.store.verify() == []
     world.close()
+
+
+def test_an_idempotency_key_that_met_a_full_quota_may_be_used_again(tmp_path: Path) -> None:
+    with running(tmp_path / "http", quota_records=1) as http:
+        kept = http.post("/agentmemory/remember", json={"content": "the only fact"}).json()["memory"]["id"]
+        for path, body, done in (
+            ("remember", {"content": "one that waits"}, 201),
+            ("actions", {"title": "one that waits"}, 200),
+        ):
+            headers = {"Idempotency-Key": path}
+            answer = http.post(f"/agentmemory/{path}", json=body, headers=headers)
+            assert (answer.status_code, answer.json()["code"]) == (507, "quota_reached")
+            assert http.post("/agentmemory/forget", json={"memoryId": kept}).is_success
+            again = http.post(f"/agentmemory/{path}", json=body, headers=headers)
+            assert again.status_code == done
+            kept = again.json().get("memory", {}).get("id")

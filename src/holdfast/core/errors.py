@@ -29,6 +29,10 @@ class Fault(Exception):
         return {**self.details, **shape}
 
 
+# In the details of a fault after which it cannot be known whether the write was stored.
+OUTCOME, UNKNOWN = "outcome", "unknown"
+
+
 class InvalidRequest(Fault):
     """A value in the request is invalid."""
 
