@@ -243,13 +243,16 @@ class View:
 def moment(pool: Pool) -> Iterator[View]:
     """A connection that sees one committed state until the block ends."""
     with pool.connection() as db:
-        db.execute("BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY")
+        db.execute(_BEGIN)
         db.execute("SELECT 1")  # the state is fixed from the first statement on
         try:
             yield View(db)
         finally:
             if db.info.transaction_status != TransactionStatus.UNKNOWN:
                 db.execute("ROLLBACK")
+
+
+_BEGIN = b"BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY"  # what is read in one transaction is of one moment
 
 
 class Rows:
@@ -276,8 +279,18 @@ class WordDatabase:
 
     def __init__(self, db: Connection):
         self._db = db
+        self._begins = False  # the transaction begins with the next statement, in one round trip
 
     def execute(self, sql: str, values: Any = (), /) -> Rows:
+        if sql == "BEGIN":
+            self._begins = True
+            return Rows(self._db.cursor())
+        if self._begins:
+            self._begins = False
+            with self._db.pipeline():
+                self._db.execute(_BEGIN)
+                first = self._db.execute(_translated(sql), tuple(values), binary=True)
+            return Rows(first)
         return Rows(self._db.execute(_translated(sql), tuple(values), binary=True))
 
     def executemany(self, sql: str, many: Iterable[Any], /) -> None:
@@ -290,7 +303,5 @@ class WordDatabase:
 
 @lru_cache(maxsize=512)
 def _translated(sql: str) -> bytes:
-    """A statement of the word index in PostgreSQL's SQL; what it reads in one transaction is of one moment."""
-    if sql == "BEGIN":
-        return b"BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY"
+    """A statement of the word index in PostgreSQL's SQL."""
     return re.sub(r"\btenant\b", "space", sql).replace("?", "%s").encode()
