@@ -54,7 +54,7 @@ INSIDE: dict[str, Levels] = {
     ),
     "store": (
         ("port", "data_folder", "tokenizer", "kernel", "vector_hash", "fleet"),
-        ("minhash", "quantization", "damage", "unavailable", "rows", "engine_port", "fulltext"),
+        ("minhash", "quantization", "damage", "unavailable", "rows", "engine_port", "fulltext", "quota"),
         ("tables", "envelope"),
         ("queries",),
         ("sqlite",),
@@ -73,10 +73,10 @@ INSIDE: dict[str, Levels] = {
         ("live", "move"),
     ),
     "store.postgres": (
-        ("connect_faults", "conditions"),
-        ("pool",),
+        ("connect_faults",),
+        ("pool", "conditions"),
         ("batch", "session", "schema"),
-        ("vectors",),
+        ("vectors", "usage"),
         ("reader", "space_copy", "integrity"),
         ("shared",),
         ("tx",),

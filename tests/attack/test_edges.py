@@ -15,7 +15,7 @@ from holdfast.cli.output import render
 from holdfast.core.errors import Fault, StorageFull
 from holdfast.ops.registry import BY_NAME
 from holdfast.recall.context.escape import line
-from holdfast.serve.http.idempotency import once
+from holdfast.serve.http.idempotency import IdempotencyKeys
 from holdfast.text.tokens import estimate
 
 PREFIX = "/agentmemory"
@@ -39,15 +39,18 @@ def test_a_session_whose_start_is_refused_was_not_started(tmp_path: Path) -> Non
         world.close()
 
 
-def test_a_full_disk_does_not_use_up_an_idempotency_key(world: World) -> None:
-    ctx, operation = world.context(), BY_NAME["remember"]
+@pytest.mark.parametrize(
+    ("name", "arguments"), [("remember", {"content": "x"}), ("action_create", {"title": "x"})], ids=["short", "claimed"]
+)
+def test_a_full_disk_does_not_use_up_an_idempotency_key(world: World, name: str, arguments: dict[str, Any]) -> None:
+    ctx, operation, keys = world.context(), BY_NAME[name], IdempotencyKeys(lambda: world.engine.store)
 
-    def full() -> Any:
+    def full(operation: Any, answer: Any) -> Any:
         raise StorageFull("write: the disk is full")
 
     with pytest.raises(StorageFull):
-        once(ctx, operation, "key", {"content": "x"}, full)
-    assert once(ctx, operation, "key", {"content": "x"}, lambda: (201, b"{}")) == (201, b"{}")
+        keys.once(ctx, operation, "key", arguments, full)
+    assert keys.once(ctx, operation, "key", arguments, lambda *given: (201, b"{}")) == (201, b"{}")
 
 
 def test_a_standard_slot_written_for_one_project_is_not_read_in_another(world: World) -> None:

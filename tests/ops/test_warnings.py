@@ -193,3 +193,13 @@ def test_events_of_hooks_that_were_not_kept_are_told() -> None:
     assert found["spool_behind"].values == {"waiting": 100}
     assert found["spool_refused"].values == {"refused": 2}
     assert not {"spool_behind", "spool_refused"} & {one.code for one in warnings(Measured(spooled=99))}
+
+
+def test_a_quota_is_warned_of_before_it_is_reached() -> None:
+    found = {one.code: one for one in warnings(Measured(quotas=(("records", 90, 100), ("bytes", 500, 500))))}
+    assert (found["quota_near"].level, found["quota_near"].values["quota"]) == ("warning", "records")
+    assert (found["quota_reached"].level, found["quota_reached"].values["used"]) == ("error", 500)
+    assert "HOLDFAST_QUOTA_BYTES" in found["quota_reached"].hint
+    assert not {"quota_near", "quota_reached"} & {
+        one.code for one in warnings(Measured(quotas=(("records", 89, 100),)))
+    }

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import logging
+import re
 import shutil
 import subprocess
 from collections.abc import Iterator
@@ -31,7 +32,8 @@ from holdfast.core.errors import (
     StoreUnreachable,
     StoreUnsuited,
 )
-from holdfast.store.postgres.pool import fault_of
+from holdfast.store.postgres import connect_faults
+from holdfast.store.postgres.pool import conninfo, fault_of
 from holdfast.store.postgres.schema import AHEAD, known_steps
 from holdfast.store.postgres.store import PostgresStore
 from holdfast.store.tables import MEMORIES
@@ -144,6 +146,38 @@ def test_what_libpq_says_is_told_in_words_of_our_own(said: str, words: str) -> N
 def test_a_refused_login(served, server: Cluster, role: str, password: str, database: str) -> None:  # type: ignore[no-untyped-def]
     found = served(server.url(role, password=password, database=database))
     assert_refused(found, StoreLoginRefused, "refused the login")
+
+
+LOGINS = (
+    ("guarded", "wrong-" + PASSWORD, "memory", "28P01"),
+    ("nobody_at_all", "", "memory", "28000"),
+    ("holdfast", "", "no_such_database", "3D000"),
+)
+
+
+@pytest.mark.parametrize(("role", "password", "database", "code"), LOGINS)
+def test_a_refused_login_is_known_by_its_code_whatever_language_its_message_has(
+    server: Cluster, monkeypatch: pytest.MonkeyPatch, role: str, password: str, database: str, code: str
+) -> None:
+    url = server.url(role, password=password, database=database)
+    assert connect_faults.refusal_code(conninfo(url)) == code
+    monkeypatch.setattr(connect_faults, "_ENGLISH", re.compile("(?!)"))  # no message is understood
+    with pytest.raises(StoreLoginRefused):
+        PostgresStore(url, lambda event: None)
+
+
+def test_a_login_that_is_not_refused_has_no_such_code(server: Cluster, quick_folder: Path) -> None:
+    assert connect_faults.refusal_code(conninfo(server.url())) is None
+    nowhere = f"postgresql://holdfast@/memory?host={quick_folder}"
+    assert connect_faults.refusal_code(conninfo(nowhere)) is None
+    server.execute("ALTER ROLE guarded CONNECTION LIMIT 0")
+    try:
+        full = server.url("guarded", password=PASSWORD)
+        assert connect_faults.refusal_code(conninfo(full)) == "53300"  # too many connections: that passes
+        with pytest.raises(StoreUnreachable):
+            PostgresStore(full, lambda event: None)
+    finally:
+        server.execute("ALTER ROLE guarded CONNECTION LIMIT -1")
 
 
 def test_a_server_without_pgvector(served, server: Cluster) -> None:  # type: ignore[no-untyped-def]

@@ -29,6 +29,10 @@ class Fault(Exception):
         return {**self.details, **shape}
 
 
+# In the details of a fault after which it cannot be known whether the write was stored.
+OUTCOME, UNKNOWN = "outcome", "unknown"
+
+
 class InvalidRequest(Fault):
     """A value in the request is invalid."""
 
@@ -104,6 +108,13 @@ class RateLimited(Fault):
 
     code, http_status, exit_code, retryable = "rate_limited", 429, 12, True
     hint = "Wait a moment and try again, or raise HOLDFAST_RATE."
+
+
+class QuotaReached(Fault):
+    """The tenant's memory has reached its quota. Nothing of this request was stored."""
+
+    code, http_status, exit_code = "quota_reached", 507, 63
+    hint = "Forget what is no longer needed, or raise the quota that the message names."
 
 
 class RequestTimeout(Fault):

@@ -8,12 +8,13 @@ from __future__ import annotations
 
 import dataclasses
 from collections.abc import Callable, Iterable, Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from itertools import islice
 from typing import Any, get_args
 
 from holdfast.context import CallContext, facts_of
-from holdfast.core.errors import InvalidRequest
+from holdfast.core.errors import InvalidRequest, QuotaReached
 from holdfast.core.model import (
     Action,
     Address,
@@ -91,6 +92,7 @@ def import_memory(ctx: CallContext, data: Json, *, replace: bool) -> ImportRepor
 
     Raises:
         InvalidRequest: the document is no export at all.
+        QuotaReached: the rest of it does not fit; what was stored before stays.
     """
     if not any(kind.name in data for kind in _KINDS) and "observations" not in data:
         raise InvalidRequest("import: the document is not an export")
@@ -102,13 +104,29 @@ def import_memory(ctx: CallContext, data: Json, *, replace: bool) -> ImportRepor
             projects = {one["id"]: one.get("project") for one in items if isinstance(one.get("id"), str)}
         if kind.name == "memories":
             items = straighten(items)
-        _store(ctx, kind, _records(ctx, kind, items, report), replace, report)
-        if kind.name == "sessions":
-            seen = _observations(data.get("observations"), projects, report)
-            _store(ctx, _SEEN, _records(ctx, _SEEN, seen, report), replace, report)
+        with _until_quota(ctx, report):
+            _store(ctx, kind, _records(ctx, kind, items, report), replace, report)
+            if kind.name == "sessions":
+                seen = _observations(data.get("observations"), projects, report)
+                _store(ctx, _SEEN, _records(ctx, _SEEN, seen, report), replace, report)
+    _log_import(ctx, report)
+    return report
+
+
+@contextmanager
+def _until_quota(ctx: CallContext, report: ImportReport) -> Iterator[None]:
+    """Report and log what was stored before a quota ended the import. It can be repeated: what is there is skipped."""
+    try:
+        yield
+    except QuotaReached as fault:
+        fault.details["imported"] = report.imported
+        _log_import(ctx, report)
+        raise
+
+
+def _log_import(ctx: CallContext, report: ImportReport) -> None:
     counts = {"imported": report.imported, "skipped": report.skipped, "refused": report.refusals}
     ctx.store.write(lambda tx: ctx.audit(tx, "import", (), counts=counts))
-    return report
 
 
 def _dicts(value: Any, kind: str, report: ImportReport) -> Iterator[Json]:

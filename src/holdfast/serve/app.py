@@ -118,6 +118,7 @@ class App:
             await asyncio.to_thread(self.learning.stop)
             await asyncio.to_thread(self.maintenance.stop)
             await asyncio.to_thread(self.batcher.stop)
+            await asyncio.to_thread(self.rest.keys.stop)
             self.engine.publishers.remove(self.live)
             self.pool.shutdown()
 

@@ -16,6 +16,7 @@ from holdfast.core.metrics import gauge
 from holdfast.core.model import Caller
 from holdfast.core.version import VERSION
 from holdfast.engine import CANNOT_OPEN, Engine
+from holdfast.ops.server.admin import quota_health
 from holdfast.serve.events.broker import Broker
 from holdfast.snapshot.repo.context import archive_of
 from holdfast.snapshot.status import age_of_newest
@@ -29,7 +30,7 @@ def readings(engine: Engine, caller: Caller, broker: Broker | None) -> str:
     if caller.may("root"):
         lines += [*_process(engine), *_memory(engine), *_broker(broker), *engine.metrics.lines()]
     else:
-        lines += _own_records(engine.context(caller))
+        lines += [*_own_records(engine.context(caller)), *_quota(engine.context(caller))]
     return "\n".join(lines) + "\n"
 
 
@@ -76,6 +77,12 @@ def _snapshots(engine: Engine) -> Iterator[str]:
 
 def _broker(broker: Broker | None) -> Iterator[str]:
     yield from gauge("holdfast_broker_connected", {} if broker is None else {(): int(broker.is_connected)})
+
+
+def _quota(ctx: CallContext) -> Iterator[str]:
+    found = quota_health(ctx)
+    yield from gauge("holdfast_quota_used", {(name,): one["used"] for name, one in found.items()})
+    yield from gauge("holdfast_quota_limit", {(name,): one["limit"] for name, one in found.items()})
 
 
 def _own_records(ctx: CallContext) -> Iterator[str]:

@@ -43,6 +43,9 @@ class Settings:
     body_seconds: int
     max_connections: int
     rate: float
+    quota_records: int
+    quota_bytes: int
+    quota_writes: int
     retention_days: int
     maintenance_seconds: int
     expire_days: int

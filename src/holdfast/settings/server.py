@@ -65,6 +65,26 @@ ROWS: tuple[Setting, ...] = (
     Setting("max_connections", "512", "Maximum number of concurrent connections.", whole(1, 65_535)),
     Setting("rate", "0", "Maximum requests per second and caller; 0: no limit.", real(0, 1_000_000)),
     Setting(
+        "quota_records",
+        "0",
+        "Maximum number of records in a tenant's memory: memories with all their versions, observations, lessons, "
+        "slots, actions and commits. 0: no limit.",
+        whole(0, 10**12),
+    ),
+    Setting(
+        "quota_bytes",
+        "0",
+        "Maximum size of the text of these records, in bytes of UTF-8, for each tenant. 0: no limit.",
+        whole(0, 10**15),
+    ),
+    Setting(
+        "quota_writes",
+        "0",
+        "Maximum number of requests per minute that store or change records, for each tenant at all servers together. "
+        "0: no limit.",
+        whole(0, 10**9),
+    ),
+    Setting(
         "retention_days",
         "180",
         "Days after which observations of importance 2 or less are deleted.",

@@ -60,6 +60,7 @@ class Table(Generic[R]):
     scoped: tuple[str, ...] = ()
     timed: str = ""  # the column that holds the time
     told: bool = False  # memory: every write of it is published to the broker, if there is one
+    counted: bool = False  # its records and their text count towards a quota
 
     def scopes(self, record: R) -> tuple[str, ...]:
         """What conditions the record meets."""
@@ -199,6 +200,13 @@ class Missing:
     upto: int
     rows: tuple[tuple[int, str], ...]  # sequence number and tenant
     tenant: str | None = None  # whose records were looked through; None: of all
+
+
+class Usage(NamedTuple):
+    """What a tenant's memory holds of what quotas count (`tables.COUNTED`)."""
+
+    records: int
+    bytes: int  # of their text, in UTF-8
 
 
 class Reader(Protocol):
@@ -411,6 +419,14 @@ class Tx(Reader, Protocol):
         """Let events that wait in another store wait here, behind those that do already."""
         ...
 
+    def usage(self, tenant: str) -> Usage:
+        """What the tenant's memory holds, with what this write has done so far."""
+        ...
+
+    def take_allowance(self, tenant: str, name: str, rate: float, burst: float, now: float) -> float:
+        """As `Fleet.take_request`, undone with this write; `now`: of a steady clock, if the store has none."""
+        ...
+
 
 @dataclass(frozen=True, slots=True)
 class Finding:
@@ -442,6 +458,10 @@ class Store(Protocol):
             StorageFull: no room; nothing was stored.
             StorageFailed: the disk failed; nothing was acknowledged and writing has stopped.
         """
+        ...
+
+    def usage(self, tenant: str) -> Usage:
+        """What the tenant's memory holds."""
         ...
 
     def last_seq(self, tenant: str | None = None) -> int:

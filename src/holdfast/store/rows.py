@@ -45,6 +45,7 @@ _CODECS: dict[Any, _Codec] = {
     tuple: (_list_text, _tuple),
     dict: (_dict_text, orjson.loads),
 }
+_TEXTS = (str, tuple, dict)
 _SAME: dict[Any, type[Any]] = {int: int, float: float}
 
 
@@ -57,6 +58,7 @@ class RowCodec:
     writers: tuple[tuple[int, Callable[[Any], Any], type[Any] | None], ...]  # with the type that needs no writing
     readers: tuple[tuple[int, Callable[[Any], Any]], ...]
     floats: tuple[int, ...]  # columns that hold them
+    texts: tuple[int, ...]  # columns of text, but for the tenant's name
     record: type[Any]
     values_of: Callable[[Any], Row]
 
@@ -87,6 +89,11 @@ class RowCodec:
     def checksum(self, values: list[Any] | Row) -> int:
         """64 bits over the table's name and every value; signed, as SQLite keeps integers."""
         return row_checksum(self._bytes(values))
+
+    def text_bytes(self, values: list[Any] | Row) -> int:
+        """How long the row's text is in UTF-8."""
+        found = [values[at] for at in self.texts]
+        return sum(len(one) if one.isascii() else len(one.encode()) for one in found if one)
 
     def content_hash(self, record: Any) -> str:
         """256 bits over the table's name and every value but tenant, id and seq, as hexadecimal text."""
@@ -127,6 +134,7 @@ def shape_of(table: Table[Any]) -> RowCodec:
         writers=tuple((at, codec[0], _SAME.get(codec[0])) for at, codec in enumerate(codecs) if codec[0]),
         readers=tuple((at, codec[1]) for at, codec in enumerate(codecs) if codec[1]),
         floats=tuple(at for at, name in enumerate(names) if _plain(hints[name]) is float),
+        texts=tuple(at for at, name in enumerate(names) if name != "tenant" and _plain(hints[name]) in _TEXTS),
         record=table.record,
         values_of=attrgetter(*names),
     )

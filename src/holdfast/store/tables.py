@@ -83,6 +83,7 @@ OBSERVATIONS: Table[Observation] = Table(
     scoped=("project", "agent", "type", "session_id", "concepts", "files"),
     timed="at",
     told=True,
+    counted=True,
 )
 MEMORIES: Table[Memory] = Table(
     "memories",
@@ -92,16 +93,17 @@ MEMORIES: Table[Memory] = Table(
     scoped=("project", "agent", "type", "latest", "session_ids", "concepts", "files", "audience"),
     timed="created_at",
     told=True,
+    counted=True,
 )
 ADDRESSES = Table("addresses", Address)
-LESSONS = Table("lessons", Lesson, told=True)
-SLOTS = Table("slots", Slot, told=True)
-ACTIONS = Table("actions", Action)
+LESSONS = Table("lessons", Lesson, told=True, counted=True)
+SLOTS = Table("slots", Slot, told=True, counted=True)
+ACTIONS = Table("actions", Action, counted=True)
 RELATIONS = Table("relations", Relation)
 SUMMARIES = Table("summaries", Summary, told=True)
 INSIGHTS = Table("insights", Insight, told=True)
 STATEMENTS = Table("statements", Statement)  # derived from observations, which are published
-COMMITS = Table("commits", Commit)
+COMMITS = Table("commits", Commit, counted=True)
 TOKENS = Table("tokens", Token)
 AUDIT = Table("audit", AuditEntry)
 ANSWERS = Table("answers", Answer)
@@ -125,6 +127,9 @@ TABLES: tuple[Table[Any], ...] = (
     ANSWERS,
     NOTES,
 )
+
+# What callers keep. What is derived from it, who may come in and what happened is not counted.
+COUNTED: tuple[Table[Any], ...] = tuple(table for table in TABLES if table.counted)
 
 
 def reflected_key(session_id: str) -> str:

@@ -7,7 +7,7 @@ from contextlib import AbstractContextManager
 from typing import NoReturn, TypeVar
 
 from holdfast.core.errors import Fault
-from holdfast.store.port import Finding, Reader, Tx
+from holdfast.store.port import Finding, Reader, Tx, Usage
 
 T = TypeVar("T")
 
@@ -28,6 +28,9 @@ class ClosedStore:
         self._refuse()
 
     def write(self, job: Callable[[Tx], T], *, again: bool = False) -> T:
+        self._refuse()
+
+    def usage(self, tenant: str) -> Usage:
         self._refuse()
 
     def last_seq(self, tenant: str | None = None) -> int:

@@ -7,7 +7,7 @@ import inspect
 import typing
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cached_property, partial
 from typing import Any, Literal
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
@@ -21,6 +21,7 @@ from holdfast.ops.framework.argument_errors import explain
 from holdfast.ops.framework.fields import CleanName, Name, collect_findings
 from holdfast.ops.framework.notices import news, words_only
 from holdfast.protocol.access import Viewer
+from holdfast.store.quota.tenant_quota import Quota, QuotaStore
 
 Method = Literal["GET", "POST", "PATCH", "DELETE"]
 Effect = Literal["read", "write", "destroy"]
@@ -176,7 +177,16 @@ class Operation:
             ctx = dataclasses.replace(ctx, asked=request.agent_id, redacted=redacted)
         if request.agent_id and ctx.settings.isolated and not self.for_agent:
             ctx.agent()  # before anything is read: an operation that does not use the agent refuses a bad name too
-        return self._seen_by(ctx, request), request
+        return self._within_quota(self._seen_by(ctx, request)), request
+
+    def _within_quota(self, ctx: CallContext) -> CallContext:
+        """The context, with a store that holds what is written to the tenant's quota. What removes is not held."""
+        quota = Quota(ctx.settings.quota_records, ctx.settings.quota_bytes, ctx.settings.quota_writes)
+        if not quota.is_set or self.effect != "write" or ctx.whole or isinstance(ctx.store, QuotaStore):
+            return ctx
+        refused = partial(ctx.metrics.count, "holdfast_quota_refusals_total")
+        store = QuotaStore(ctx.store, ctx.tenant, quota, ctx.clock.steady, lambda limit: refused(quota=limit))
+        return dataclasses.replace(ctx, store=store)
 
     def _from_chat(self, ctx: CallContext, arguments: Mapping[str, Any]) -> Mapping[str, Any]:
         """The arguments, with the chat that the connection is bound to, if any.

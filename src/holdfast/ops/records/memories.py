@@ -8,7 +8,7 @@ from pydantic import Field, field_validator
 from typing_extensions import TypedDict
 
 from holdfast.context import CallContext
-from holdfast.core.errors import Fault
+from holdfast.core.errors import Fault, QuotaReached
 from holdfast.core.model import CleanText, Json
 from holdfast.core.times import iso
 from holdfast.core.wire import shape
@@ -203,7 +203,7 @@ def _one_of_batch(ctx: CallContext, operation: Operation, item: Json) -> BatchIt
     try:
         answer: RememberAnswer = operation.call(ctx, item)
     except Fault as fault:
-        if fault.http_status >= 500:
+        if fault.http_status >= 500 and not isinstance(fault, QuotaReached):
             raise  # the store failed: every later item would fail too
         return {"success": False, "error": fault.message, "code": fault.code}
     kept: BatchItem = {"success": True, "memory": answer["memory"]}

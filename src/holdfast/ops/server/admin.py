@@ -84,6 +84,7 @@ class HealthAnswer(TypedDict):
     counts: dict[str, int]
     summarizer: str
     viewerPort: int
+    quota: NotRequired[dict[str, dict[str, int]]]  # records, bytes: of the tenant, where the settings limit them
     hint: NotRequired[str]  # what to do, while it is degraded
     warnings: NotRequired[list[str]]  # for an admin: about keys that may be lost
 
@@ -95,6 +96,7 @@ class _Measures(TypedDict):
     index: IndexHealth
     events: EventsHealth
     counts: dict[str, int]
+    quota: dict[str, dict[str, int]]
 
 
 def health(ctx: CallContext, ask: Nothing) -> HealthAnswer:
@@ -129,11 +131,18 @@ def health(ctx: CallContext, ask: Nothing) -> HealthAnswer:
     }
     if trouble:
         answer["hint"] = trouble.hint
+    if measures["quota"]:
+        answer["quota"] = measures["quota"]
     warnings = key_texts(archive_of(ctx)) if ctx.home is not None and ctx.caller.may("admin") else []
     return {**answer, "warnings": warnings} if warnings else answer
 
 
-_NOTHING_MEASURED: _Measures = {"index": {"pending": 0, "model": "none"}, "events": {"pending": 0}, "counts": {}}
+_NOTHING_MEASURED: _Measures = {
+    "index": {"pending": 0, "model": "none"},
+    "events": {"pending": 0},
+    "counts": {},
+    "quota": {},
+}
 
 
 def _measures(ctx: CallContext) -> _Measures:
@@ -144,7 +153,17 @@ def _measures(ctx: CallContext) -> _Measures:
         "index": _index_health(ctx, reader),
         "events": {"pending": reader.undispatched(ctx.tenant)},
         "counts": {} if hidden else {name: _count(ctx, reader, table) for name, table in tables},
+        "quota": quota_health(ctx),
     }
+
+
+def quota_health(ctx: CallContext) -> dict[str, dict[str, int]]:
+    """How much of its quotas the tenant has used; of isolated agents only an admin sees what all of them did."""
+    limits = {"records": ctx.settings.quota_records, "bytes": ctx.settings.quota_bytes}
+    if not any(limits.values()) or (ctx.settings.isolated and not ctx.caller.may("admin")):
+        return {}
+    used = ctx.store.usage(ctx.tenant)._asdict()
+    return {name: {"used": used[name], "limit": limit} for name, limit in limits.items() if limit}
 
 
 def _count(ctx: CallContext, reader: Reader, table: Table[Any]) -> int:

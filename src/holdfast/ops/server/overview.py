@@ -73,6 +73,7 @@ class OverviewAnswer(TypedDict):
     growth: GrowthAnswer
     index: IndexHealth
     events: EventsHealth
+    quota: NotRequired[dict[str, dict[str, int]]]
     summarizer: str
     agentScope: str
     snapshots: SnapshotHealth
@@ -107,6 +108,8 @@ def overview(ctx: CallContext, ask: Overview) -> OverviewAnswer:
         "recent": recent,
         "warnings": [one.shape() for one in warnings(_measured(ctx, state, repo, disk, grown))],
     }
+    if "quota" in state:
+        answer["quota"] = state["quota"]
     return {**answer, "disk": disk} if disk else answer
 
 
@@ -278,6 +281,7 @@ def _measured(
         embedder=ctx.embedder is not None,
         spooled=state["spool"]["waiting"],
         restored=_restored(ctx),
+        quotas=tuple((name, one["used"], one["limit"]) for name, one in state.get("quota", {}).items()),
         unspooled=state["spool"]["refused"] + state["spool"]["dropped"],
     )
 

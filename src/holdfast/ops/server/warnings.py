@@ -18,6 +18,8 @@ Level = Literal["error", "warning", "note"]
 
 LOW_SPACE = 200_000_000
 MANY_PENDING = 10_000
+NEAR_QUOTA = 0.9
+QUOTA_SETTINGS = {"records": "HOLDFAST_QUOTA_RECORDS", "bytes": "HOLDFAST_QUOTA_BYTES"}
 MANY_EVENTS = 1_000
 MANY_SPOOLED = 100
 # With a schedule one round may fail and the next succeed; without one a week is usual.
@@ -67,12 +69,13 @@ class Measured:
     embedder: bool = True
     spooled: int = 0  # requests of hooks that the server has not processed
     restored: str = ""  # the message about a restore that no caller requested
+    quotas: tuple[tuple[str, int, int], ...] = ()  # what is limited, how much is used, and the limit
     unspooled: int = 0  # those that it could not process, or that found no room
 
 
 def warnings(found: Measured) -> list[Warned]:
     """The worst first."""
-    every = [*_storage(found), *_backlog(found), *_hooks(found), *_snapshots(found)]
+    every = [*_storage(found), *_quotas(found), *_backlog(found), *_hooks(found), *_snapshots(found)]
     every += [*_vault(found), *_keys(found), *_advice(found)]
     return sorted(every, key=lambda one: ("error", "warning", "note").index(one.level))
 
@@ -92,6 +95,20 @@ def _storage(found: Measured) -> Iterator[Warned]:
             f"Only {free} MB are free on the disk",
             "Free disk space, or remove old snapshots: holdfast snapshot prune --keep 5",
             {"free": found.free_bytes},
+        )
+
+
+def _quotas(found: Measured) -> Iterator[Warned]:
+    for name, used, limit in found.quotas:
+        if used < limit * NEAR_QUOTA:
+            continue
+        full = used >= limit
+        yield Warned(
+            "quota_reached" if full else "quota_near",
+            "error" if full else "warning",
+            f"This memory has {used} of {limit} {name}" + (": new ones are refused" if full else ""),
+            f"Forget what is no longer needed, or raise {QUOTA_SETTINGS[name]}.",
+            {"quota": name, "used": used, "limit": limit},
         )
 
 

@@ -20,7 +20,7 @@ from holdfast.ops.framework.call_metrics import counted
 from holdfast.ops.framework.operation import Operation, Request, Stream
 from holdfast.ops.registry import OPERATIONS
 from holdfast.serve.http.auth import Auth
-from holdfast.serve.http.idempotency import Reply, once
+from holdfast.serve.http.idempotency import IdempotencyKeys, Reply
 from holdfast.serve.http.request_body import read_body
 from holdfast.serve.http.strict_json import MAX_VALUES, dumps, loads
 from holdfast.serve.http.write_batcher import WriteBatcher
@@ -44,6 +44,7 @@ class Rest:
         self._auth = auth
         self._pool = pool
         self._batcher = batcher
+        self.keys = IdempotencyKeys(lambda: engine.store)
         self._plain: dict[tuple[str, str], Operation] = {}
         self._patterns: list[tuple[str, re.Pattern[str], Operation]] = []
         for operation in OPERATIONS:
@@ -130,7 +131,7 @@ class Rest:
         if key is None:
             answer = operation.call(ctx, arguments)
             return answer if isinstance(answer, Stream) else _reply(operation, answer)
-        return once(ctx, operation, key, arguments, lambda: _reply(operation, operation.call(ctx, arguments)))
+        return self.keys.once(ctx, operation, key, arguments, _reply)
 
     async def _stream(self, pieces: Iterator[bytes], send: Send) -> None:
         loop = asyncio.get_running_loop()

@@ -12,7 +12,9 @@ from contextlib import contextmanager
 from psycopg import errors, sql
 
 from holdfast.core.errors import Fault, Restoring
+from holdfast.store.port import Usage
 from holdfast.store.postgres.pool import EVERY_SPACE, Connection, View
+from holdfast.store.quota.usage_change import Growth
 
 FIRST = "gen-000001"  # the generation of a memory that was never restored
 
@@ -33,6 +35,8 @@ class Batch:
         self._spaces: dict[str, int] = {}
         self._last: dict[int, int] = {}
         self._watched: set[int] = set()
+        self.growth = Growth()
+        self.stored_usage: dict[str, Usage] = {}  # of tenants that were asked for: see usage.py
 
     def existing(self, tenant: str) -> int | None:
         """The tenant's space, locked until the transaction ends; None if it has none yet."""
@@ -91,7 +95,7 @@ class Batch:
     @contextmanager
     def savepoint(self, name: str) -> Iterator[None]:
         """Undo what the block did if it fails. Locks that it took go with it, and with them what they made true."""
-        before = dict(self._spaces)
+        before, grown, usage = dict(self._spaces), self.growth.mark(), dict(self.stored_usage)
         mark = sql.Identifier(name)
         self.db.execute(sql.SQL("SAVEPOINT {}").format(mark))
         try:
@@ -99,7 +103,8 @@ class Batch:
         except BaseException:
             self.db.execute(sql.SQL("ROLLBACK TO {}").format(mark))
             self.db.execute(sql.SQL("RELEASE {}").format(mark))
-            self._spaces = before
+            self._spaces, self.stored_usage = before, usage
+            self.growth.go_back(grown)
             self.view.forget()
             raise
         self.db.execute(sql.SQL("RELEASE {}").format(mark))

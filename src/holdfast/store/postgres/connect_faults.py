@@ -1,18 +1,30 @@
-"""Why no connection can be made, told from the message of libpq, which has no code for it.
+"""Why no connection can be made.
 
-The messages are in the language of the server; in another than English all of them are a server that does not answer.
-They name hosts and roles, so only what is recognised is reported, in words of our own.
+libpq has the message of the server and no code for it. The messages are in the language of the server; in another than
+English all of them are a server that does not answer. They name hosts and roles, so only what is recognised is reported,
+in words of our own. A refused login is known by its code in any language: a login that failed is tried once more with a
+trace of the protocol, in which the code stands.
 """
 
 from __future__ import annotations
 
 import re
+import select
+import tempfile
+from typing import IO
 
 import psycopg
+from psycopg import pq
 
-from holdfast.core.errors import Fault, StoreLoginRefused, StoreUnreachable
+from holdfast.core.errors import Fault, StoreUnreachable
+from holdfast.core.system import SystemClock
 
-_REFUSED_LOGIN = re.compile(
+SECOND_TRY_SECONDS = 5.0
+# invalid_authorization_specification, invalid_password; the database does not exist, or may not be connected to
+_REFUSED = re.compile(r"28...|3D000|42501")
+_CODE = re.compile(rb'ErrorResponse\t[^\n]*? C "([0-9A-Z]{5})"')
+# What English servers say, for a libpq that does not trace logins.
+_ENGLISH = re.compile(
     r"authentication failed|no password supplied|no pg_hba\.conf entry|not permitted to log in"
     r"|(?:role|database) .* does not exist|permission denied for database"
 )
@@ -36,8 +48,6 @@ def takes_no_writes() -> StoreUnreachable:
 def connect_fault(error: psycopg.OperationalError) -> Fault | None:
     """What kept a connection from being made; None if the message says nothing of that."""
     said = str(error)
-    if _REFUSED_LOGIN.search(said):  # before the others: it may name TLS as well
-        return StoreLoginRefused("store: the database server refused the login")
     if _NO_ROOM.search(said):
         return StoreUnreachable(
             "store: the database server has no connection left",
@@ -52,3 +62,41 @@ def connect_fault(error: psycopg.OperationalError) -> Fault | None:
         )
     reason = next((reason for pattern, reason in _REASONS if pattern.search(said)), None)
     return StoreUnreachable(f"store: the database does not answer: {reason}") if reason else None
+
+
+def is_refused(error: psycopg.Error, conninfo: str) -> bool:
+    """Whether an attempt to connect failed because the server refused the login."""
+    if not isinstance(error, psycopg.OperationalError) or error.sqlstate is not None:
+        return False
+    code = refusal_code(conninfo)
+    return bool(_ENGLISH.search(str(error)) if code is None else _REFUSED.fullmatch(code))
+
+
+def refusal_code(conninfo: str) -> str | None:
+    """The SQLSTATE of the last error that a server answers a login with; None if none does."""
+    with tempfile.TemporaryFile() as trace:  # readable by this user alone, and nameless: it holds proofs of a password
+        try:
+            _try_login(conninfo, trace)
+        except psycopg.Error:  # no tracing on this system, or no address
+            return None
+        trace.seek(0)
+        found = _CODE.findall(trace.read())
+    return found[-1].decode() if found else None
+
+
+def _try_login(conninfo: str, trace: IO[bytes]) -> None:
+    steady = SystemClock().steady
+    ends = steady() + SECOND_TRY_SECONDS
+    login = pq.PGconn.connect_start(conninfo.encode())
+    try:
+        login.trace(trace.fileno())
+        while steady() < ends:
+            state = login.connect_poll()
+            if state not in (pq.PollingStatus.READING, pq.PollingStatus.WRITING):
+                break
+            ready = select.poll()
+            ready.register(login.socket, select.POLLIN if state == pq.PollingStatus.READING else select.POLLOUT)
+            ready.poll(1000 * (ends - steady()))
+        login.untrace()  # writes out what it holds
+    finally:
+        login.finish()

@@ -21,7 +21,7 @@ import psycopg
 from psycopg import errors
 from psycopg_pool import PoolTimeout
 
-from holdfast.core.errors import Fault, Restoring, StoreUnreachable
+from holdfast.core.errors import OUTCOME, UNKNOWN, Fault, Restoring, StoreUnreachable
 from holdfast.core.model import Event
 from holdfast.core.ports import Clock
 from holdfast.store.fulltext.word_search import WordIndex
@@ -30,6 +30,7 @@ from holdfast.store.postgres.batch import Batch
 from holdfast.store.postgres.pool import Pool, fault_of
 from holdfast.store.postgres.shared.event_log import note_events
 from holdfast.store.postgres.tx import PostgresTx
+from holdfast.store.postgres.usage import keep_usage
 
 T = TypeVar("T")
 
@@ -143,7 +144,9 @@ class GroupCommit:
             stored = None
         if stored is None:
             unknown = "store: the database was lost during the commit, and it is not known whether this was stored"
-            return _Failure(StoreUnreachable(unknown, hint=_UNKNOWN), begun=True, final=True)
+            return _Failure(
+                StoreUnreachable(unknown, hint=_UNKNOWN, details={OUTCOME: UNKNOWN}), begun=True, final=True
+            )
         return None if stored else _Failure(fault, begun=True)
 
     def _was_committed(self, number: str, timeline: str) -> bool | None:
@@ -169,6 +172,7 @@ class GroupCommit:
                 running.run(job)
             note_events(running.batch, self._server, (event for tx in running.finished for event in tx.events))
             running.batch.record(tx.tallies for tx in running.finished)
+            keep_usage(running.batch)
             running.number = running.batch.number()
             db.execute("COMMIT")
         except BaseException:

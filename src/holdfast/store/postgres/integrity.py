@@ -9,7 +9,7 @@ from holdfast.store.fulltext.postings import pack
 from holdfast.store.port import Finding, Table
 from holdfast.store.postgres.conditions import columns_of
 from holdfast.store.postgres.pool import Connection, View
-from holdfast.store.postgres.vectors import le, numbers_of, part_checksum
+from holdfast.store.postgres.vectors.vector_rows import le, numbers_of, part_checksum
 from holdfast.store.rows import RowCodec, shape_of
 from holdfast.store.tables import TABLES
 

@@ -28,13 +28,15 @@ from holdfast.core.errors import (
     InvalidSettings,
     StorageFull,
     StoreForbidden,
+    StoreLoginRefused,
     StoreUnreachable,
 )
-from holdfast.store.postgres.connect_faults import connect_fault, takes_no_writes
+from holdfast.store.postgres.connect_faults import connect_fault, is_refused, takes_no_writes
 
-Space: TypeAlias = int | Literal["", "*"]
+Space: TypeAlias = int | Literal["", "*", "any"]
 NO_SPACE: Final = ""  # sees no rows of tenants
 EVERY_SPACE: Final = "*"  # for the few statements that are about all tenants
+ANY_SPACE: Final = "any"  # whichever the connection sees: for tables without rows of tenants
 _SEE = "SELECT set_config('holdfast.space', %s, %s)"
 
 
@@ -123,7 +125,7 @@ class Pool:
         """A connection that sees the rows of a space. It keeps the name of the space when it goes back: a second
         statement for the same tenant need not set it again, and each user of a connection names its own."""
         with self._taken() as db:
-            if db.sees != space:
+            if space not in (db.sees, ANY_SPACE):
                 db.execute(_SEE, (str(space), False))
                 db.sees = space
             yield db
@@ -171,7 +173,14 @@ def _prepare(db: Connection) -> None:
 @contextmanager
 def connected(url: str) -> Iterator[Connection]:
     """One connection of its own, without the limits of the pool's: for migrations and what takes long."""
-    with faults(), Connection.connect(conninfo(url), autocommit=True) as db:
+    address = conninfo(url)
+    try:
+        db = Connection.connect(address, autocommit=True)
+    except psycopg.OperationalError as error:
+        if is_refused(error, address):
+            raise StoreLoginRefused("store: the database server refused the login") from error
+        raise fault_of(error) from error
+    with faults(), db:
         yield db
 
 
@@ -214,7 +223,7 @@ class View:
         self._sees: Space | None = None  # unknown
 
     def see(self, space: Space) -> Connection:
-        if self._sees != space:
+        if space not in (self._sees, ANY_SPACE):
             self.db.execute(_SEE, (str(space), True))
             self._sees = space
         return self.db
@@ -232,13 +241,16 @@ class View:
 def moment(pool: Pool) -> Iterator[View]:
     """A connection that sees one committed state until the block ends."""
     with pool.connection() as db:
-        db.execute("BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY")
+        db.execute(_BEGIN)
         db.execute("SELECT 1")  # the state is fixed from the first statement on
         try:
             yield View(db)
         finally:
             if db.info.transaction_status != TransactionStatus.UNKNOWN:
                 db.execute("ROLLBACK")
+
+
+_BEGIN = b"BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY"  # what is read in one transaction is of one moment
 
 
 class Rows:
@@ -265,8 +277,18 @@ class WordDatabase:
 
     def __init__(self, db: Connection):
         self._db = db
+        self._begins = False  # the transaction begins with the next statement, in one round trip
 
     def execute(self, sql: str, values: Any = (), /) -> Rows:
+        if sql == "BEGIN":
+            self._begins = True
+            return Rows(self._db.cursor())
+        if self._begins:
+            self._begins = False
+            with self._db.pipeline():
+                self._db.execute(_BEGIN)
+                first = self._db.execute(_translated(sql), tuple(values), binary=True)
+            return Rows(first)
         return Rows(self._db.execute(_translated(sql), tuple(values), binary=True))
 
     def executemany(self, sql: str, many: Iterable[Any], /) -> None:
@@ -279,7 +301,5 @@ class WordDatabase:
 
 @lru_cache(maxsize=512)
 def _translated(sql: str) -> bytes:
-    """A statement of the word index in PostgreSQL's SQL; what it reads in one transaction is of one moment."""
-    if sql == "BEGIN":
-        return b"BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY"
+    """A statement of the word index in PostgreSQL's SQL."""
     return re.sub(r"\btenant\b", "space", sql).replace("?", "%s").encode()

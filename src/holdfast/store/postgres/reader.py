@@ -19,7 +19,8 @@ from holdfast.store.port import Condition, R, Table, WordHits, scope
 from holdfast.store.postgres.conditions import clause, columns_of, order_by
 from holdfast.store.postgres.pool import EVERY_SPACE, Connect, Space, WordDatabase, faults
 from holdfast.store.postgres.session import Row
-from holdfast.store.postgres.vectors import VectorReads
+from holdfast.store.postgres.vectors.code_cache import CodeCache
+from holdfast.store.postgres.vectors.vector_rows import VectorReads
 from holdfast.store.rows import RowCodec, shape_of
 from holdfast.store.tables import TABLES, TOKENS
 from holdfast.store.tokenizer import stems
@@ -34,11 +35,12 @@ T = TypeVar("T")
 class PostgresReader(VectorReads):
     """Reads through the connections it is given; fulfils `port.Reader`."""
 
-    def __init__(self, connect: Connect, index: WordIndex, *, alone: bool = False):
+    def __init__(self, connect: Connect, index: WordIndex, *, alone: bool = False, codes: CodeCache | None = None):
         """`alone`: the connections are one that has a transaction open, in which nothing cached of the index is
         true."""
         super().__init__(connect, alone=alone)
         self._index = index
+        self._codes = codes
 
     def _space(self, tenant: str) -> int:
         found = self.space_of(tenant)
@@ -80,6 +82,8 @@ class PostgresReader(VectorReads):
         limit: int | None = None,
         offset: int = 0,
     ) -> list[R]:
+        if any(one.op in ("in", "any") and not len(one.value) for one in conditions):
+            return []  # without a round trip
         ordered = order_by(shape_of(table), order)
         if order == "-seq" and limit is not None and conditions and self._indexed(table, conditions) is not None:
             listed = self.newest(table, tenant, offset + limit, *conditions)

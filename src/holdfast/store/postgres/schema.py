@@ -53,6 +53,10 @@ _COLUMNS = (
     "SELECT c.relname, a.attname FROM pg_attribute AS a JOIN pg_class AS c ON c.oid = a.attrelid "
     "WHERE c.relnamespace = current_schema()::regnamespace AND c.relkind IN ('r', 'p') AND a.attnum > 0"
 )
+_HALF_INDEXES = (
+    "SELECT c.relname FROM pg_index AS i JOIN pg_class AS c ON c.oid = i.indexrelid "
+    "WHERE NOT i.indisvalid AND c.relnamespace = current_schema()::regnamespace"
+)
 _UNUSABLE = (
     f"SELECT c.relname FROM {_TABLES} AND c.relname <> %s AND NOT ("
     + " AND ".join(f"has_table_privilege(c.oid, '{one}')" for one in ("SELECT", "INSERT", "UPDATE", "DELETE"))
@@ -152,11 +156,22 @@ class _Migration:
                 self._patiently(partial(_close, self.db, name))
         for number, step in enumerate(self.steps[have:], have + 1):
             if step.alone:
-                _run_alone(self.db, step)
-                self._patiently(partial(_mark, self.db, number))
+                self._run_alone(step)
+                self._patiently(partial(_end_step, self.db, number))
             else:
                 self._patiently(partial(_run, self.db, step, number))
         return max(have, len(self.steps))
+
+    def _run_alone(self, step: Step) -> None:
+        """Run the statements one by one. An index whose making was cut short is left behind invalid, and made anew."""
+        for (name,) in self.db.execute(_HALF_INDEXES).fetchall():
+            self.db.execute(sql.SQL("DROP INDEX CONCURRENTLY {}").format(sql.Identifier(name)))
+        for statement in step.sql.split(";\n"):
+            text = "\n".join(line for line in statement.splitlines() if not line.startswith("--")).strip()
+            if "CONCURRENTLY" in text:
+                self.db.execute(text.encode())
+            elif text:
+                self._patiently(partial(_execute, self.db, text))
 
     def _patiently(self, job: Callable[[], None]) -> None:
         """Run a job in a transaction, again if other sessions hold what it needs."""
@@ -177,22 +192,17 @@ def _run(db: Connection, step: Step, number: int) -> None:
     if number == 1:
         _begin(db)
     db.execute(step.sql.encode())
+    _end_step(db, number)
+
+
+def _execute(db: Connection, statement: str) -> None:
+    db.execute(statement.encode())
+
+
+def _end_step(db: Connection, number: int) -> None:
     for name in open_tables(db):
         _close(db, name)
     _mark(db, number)
-
-
-def _run_alone(db: Connection, step: Step) -> None:
-    """An index whose making was cut short is left behind invalid, and made anew."""
-    half = (
-        "SELECT c.relname FROM pg_index AS i JOIN pg_class AS c ON c.oid = i.indexrelid "
-        "WHERE NOT i.indisvalid AND c.relnamespace = current_schema()::regnamespace"
-    )
-    for (name,) in db.execute(half).fetchall():
-        db.execute(sql.SQL("DROP INDEX CONCURRENTLY {}").format(sql.Identifier(name)))
-    for statement in step.sql.split(";\n"):
-        if any(line and not line.startswith("--") for line in statement.splitlines()):
-            db.execute(statement.encode())
 
 
 def _mark(db: Connection, number: int) -> None:

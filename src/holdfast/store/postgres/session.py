@@ -8,7 +8,7 @@ from typing import Any, TypeVar
 from psycopg_pool import PoolTimeout
 
 from holdfast.core.errors import StoreUnreachable
-from holdfast.store.postgres.pool import NO_SPACE, Connect, Space, faults
+from holdfast.store.postgres.pool import ANY_SPACE, NO_SPACE, Connect, Space, faults
 
 Row = tuple[Any, ...]
 T = TypeVar("T")
@@ -55,7 +55,7 @@ class Session:
         """The space that is the tenant's memory, the same as long as this session is used; None if it has none yet."""
         known = self._spaces.get(tenant)
         if known is None:
-            rows = self.rows("SELECT live FROM tenants WHERE tenant = %s", (tenant,))
+            rows = self.rows("SELECT live FROM tenants WHERE tenant = %s", (tenant,), ANY_SPACE)
             if not rows:
                 return None
             known = self._spaces[tenant] = int(rows[0][0])

@@ -19,7 +19,7 @@ from holdfast.store.port import Table
 from holdfast.store.portable import FileReader, FileVector, FileWriter, check_store, describe
 from holdfast.store.postgres.batch import new_space
 from holdfast.store.postgres.pool import EVERY_SPACE, Connection, View
-from holdfast.store.postgres.vectors import numbers_of, vector_rows
+from holdfast.store.postgres.vectors.vector_rows import numbers_of, vector_rows
 from holdfast.store.rows import shape_of
 from holdfast.store.tables import ANSWERS, TABLES, TOKENS
 
@@ -191,6 +191,7 @@ def remove_space(db: Connection, space: int) -> None:
         "vectors",
         "followed",
         "tallies",
+        "usage",
         "leases",
         "rate_limits",
         "live_events",

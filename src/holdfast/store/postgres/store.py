@@ -14,7 +14,7 @@ from holdfast.store.fulltext.postings import pack
 from holdfast.store.fulltext.segments import Compactor
 from holdfast.store.fulltext.word_database import Database
 from holdfast.store.fulltext.word_search import WordIndex
-from holdfast.store.port import Finding, Reader, Tx
+from holdfast.store.port import Finding, Reader, Tx, Usage
 from holdfast.store.postgres.group_commit import GroupCommit
 from holdfast.store.postgres.integrity import verify, wrong_vectors
 from holdfast.store.postgres.pool import EVERY_SPACE, Connection, Pool, WordDatabase, connected, faults, moment
@@ -22,6 +22,8 @@ from holdfast.store.postgres.reader import PostgresReader
 from holdfast.store.postgres.schema import is_held_by_wall, migrate
 from holdfast.store.postgres.shared.membership import FleetMember
 from holdfast.store.postgres.tx import PostgresTx
+from holdfast.store.postgres.usage import usage_of
+from holdfast.store.postgres.vectors.code_cache import CodeCache
 from holdfast.store.tables import MEMORIES, TABLES
 
 T = TypeVar("T")
@@ -52,10 +54,11 @@ class PostgresStore:
         self.pool = Pool(url)
         self.fleet = FleetMember(url, self.pool.connection)
         self._index = WordIndex()
+        self._codes = CodeCache()
         self._commits = GroupCommit(self.pool, publish, self._index, telling, self.fleet.server)
 
     def read(self) -> Reader:
-        return PostgresReader(self.pool.connection, self._index)
+        return PostgresReader(self.pool.connection, self._index, codes=self._codes)
 
     @contextmanager
     def snapshot(self) -> Iterator[Reader]:
@@ -64,6 +67,15 @@ class PostgresStore:
 
     def write(self, job: Callable[[Tx], T], *, again: bool = False) -> T:
         return self._commits.write(job, again)
+
+    def usage(self, tenant: str) -> Usage:
+        with faults():
+            with self.pool.connection() as db:
+                row = db.execute("SELECT live FROM tenants WHERE tenant = %s", (tenant,)).fetchone()
+            if row is None:
+                return Usage(0, 0)
+            with self.pool.connection(row[0]) as db:
+                return usage_of(db, row[0])
 
     def last_seq(self, tenant: str | None = None) -> int:
         sql = (

@@ -13,14 +13,16 @@ from holdfast.store.envelope import envelope, mutation
 from holdfast.store.fulltext.postings import pack
 from holdfast.store.fulltext.word_search import WordIndex
 from holdfast.store.minhash import NEWEST, most_alike
-from holdfast.store.port import IndexText, R, Table
+from holdfast.store.port import IndexText, R, Table, Usage
 from holdfast.store.postgres.batch import Batch
 from holdfast.store.postgres.conditions import columns_of
 from holdfast.store.postgres.pool import EVERY_SPACE, Connection
 from holdfast.store.postgres.reader import PostgresReader
 from holdfast.store.postgres.session import Session
 from holdfast.store.postgres.shared.notices import Notice, notify
-from holdfast.store.postgres.vectors import VectorWrites
+from holdfast.store.postgres.shared.rate_limits import RateLimits
+from holdfast.store.postgres.usage import usage_inside
+from holdfast.store.postgres.vectors.vector_rows import VectorWrites
 from holdfast.store.rows import shape_of
 from holdfast.store.tables import TABLES, TOKENS
 
@@ -99,6 +101,12 @@ class PostgresTx(VectorWrites, PostgresReader):
         for one in waiting:
             self._keep_event(one.kind, one.tenant, one.agent, one.body)
 
+    def usage(self, tenant: str) -> Usage:
+        return usage_inside(self._batch, tenant)
+
+    def take_allowance(self, tenant: str, name: str, rate: float, burst: float, now: float) -> float:
+        return RateLimits(self._batch.view.connect).take(name, tenant, rate, burst)
+
     def _tell_mutation(self, table: Table[R], old: R | None, new: R | None) -> None:
         record: Any = old if new is None else new
         self.dispatch("mutated", record.tenant, record.agent, mutation(table, old, new, self.next_seq(record.tenant)))
@@ -114,6 +122,8 @@ class PostgresTx(VectorWrites, PostgresReader):
         if not self.run(_insert_sql(table), (space, *values, checksum), space):
             raise Conflict(f"{table.name}: a record of that id exists already")
         self._tally(space, table, 1, checksum)
+        if table.counted:
+            self._batch.growth.add(record.tenant, 1, shape.text_bytes(values))  # type: ignore[attr-defined]
         self._index_words(table, space, record, None if old is None else old.seq)  # type: ignore[attr-defined]
         self.follow_vector(table, old, record)
         if self._telling is not None and table.told:
@@ -155,7 +165,10 @@ class PostgresTx(VectorWrites, PostgresReader):
             return None
         space, shape = self.locked(tenant), shape_of(table)
         self.run(f"DELETE FROM {table.name} WHERE space = %s AND seq = %s", (space, old.seq), space)
-        self._tally(space, table, -1, -shape.checksum(shape.encode(old)))
+        values = shape.encode(old)
+        self._tally(space, table, -1, -shape.checksum(values))
+        if table.counted:
+            self._batch.growth.add(tenant, -1, -shape.text_bytes(values))
         if table is TOKENS:
             notify(self._batch.db, Notice("token", token=id))
         if table.index:

@@ -22,6 +22,7 @@ from holdfast.core.model import Event
 from holdfast.core.ports import Clock
 from holdfast.store.damage import DamageWatch
 from holdfast.store.port import Tx
+from holdfast.store.quota.running_usage import RunningUsage
 from holdfast.store.rows import signed64
 from holdfast.store.sqlite.faults import damage_in, storage_fault
 from holdfast.store.sqlite.minhash_index import MinhashIndex
@@ -96,6 +97,7 @@ class GroupCommit:
         self._alike: MinhashIndex | None = None
         self._done: list[SqliteTx] = []  # finished jobs of the running batch
         self._trusting = False  # writes inside the running job go without savepoints
+        self.usage = RunningUsage()
         self._load()
 
     def _load(self) -> None:
@@ -202,6 +204,7 @@ class GroupCommit:
                 return
             self._db.execute("BEGIN IMMEDIATE")
             self._done = []
+            self.usage.begin()
             if len(batch) == 1:
                 self._run_alone(batch[0])
             else:
@@ -218,6 +221,7 @@ class GroupCommit:
             self._abandon(batch, Fault("write: an unexpected error stopped the transaction"))
             raise
         else:
+            self.usage.committed()
             for tx in self._done:
                 self._codes.follow(tx.code_changes)
                 for event in tx.events:
@@ -255,6 +259,7 @@ class GroupCommit:
             self._db.execute("ROLLBACK")
             self._db.execute("BEGIN IMMEDIATE")
             self._done = []
+            self.usage.begin()
             self._attempt(job)
         finally:
             self._trusting = False
@@ -268,8 +273,8 @@ class GroupCommit:
 
     def _attempt(self, job: _Job) -> bool:
         """Whether the job succeeded. Its own error fails it alone; an error of the disk ends the batch."""
-        tx = SqliteTx(self._db, self.next_seq, self._minhash_index, self._codes, self._telling)
-        before = len(self._done)
+        tx = SqliteTx(self._db, self.next_seq, self._minhash_index, self._codes, self.usage, self._telling)
+        before, grown = len(self._done), self.usage.growth.mark()
         try:
             job.result = job.run(tx)
         except _Rollback:
@@ -282,6 +287,7 @@ class GroupCommit:
             job.error = storage_fault(error) if isinstance(error, apsw.Error) else error
             self._look_at(error)
             del self._done[before:]  # writes made inside this one go with it
+            self.usage.growth.go_back(grown)
             return False
         self._done.append(tx)
         for entry in tx.sketches:

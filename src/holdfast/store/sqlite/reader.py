@@ -17,14 +17,14 @@ from holdfast.store.damage import DamageWatch
 from holdfast.store.fulltext.bounds import bounds_of, is_of_few, neighbours
 from holdfast.store.fulltext.parts import ScopeBounds
 from holdfast.store.fulltext.word_search import WordIndex
-from holdfast.store.port import Condition, R, Table, WordHits, scope
+from holdfast.store.port import Condition, R, Table, Usage, WordHits, scope
 from holdfast.store.rows import Row, RowCodec, shape_of
 from holdfast.store.sqlite.event_queue import count_dispatches, read_dispatches
 from holdfast.store.sqlite.faults import DamageReporting, as_faults
 from holdfast.store.sqlite.recall_counts import count_recalls, last_recalls
 from holdfast.store.sqlite.vectors.codes import VectorCodes
 from holdfast.store.sqlite.vectors.nearest import VectorReads
-from holdfast.store.tables import TABLES, TOKENS
+from holdfast.store.tables import COUNTED, TABLES, TOKENS
 from holdfast.store.tokenizer import stems
 
 FEW = 5_000  # records that are fetched one by one rather than looked for among all
@@ -303,6 +303,16 @@ class SqliteReader(VectorReads):
 
     def tokens_by_id(self, id: str) -> list[Token]:
         return self._records(TOKENS, f"SELECT {_columns(TOKENS)} FROM tokens WHERE id = ?", (id,))
+
+    def usage(self, tenant: str) -> Usage:
+        """What the tenant's memory holds, counted by reading every row: some 0.2 s for 100,000."""
+        found: list[Any] = []
+        for table in COUNTED:
+            shape = shape_of(table)
+            length = " + ".join(f"coalesce(octet_length({shape.columns[at]}), 0)" for at in shape.texts)
+            sql = f"SELECT count(*), coalesce(sum({length}), 0) FROM {table.name} WHERE tenant = ?"
+            found += self._rows(sql, (tenant,))
+        return Usage(sum(rows for rows, _ in found), sum(size for _, size in found))
 
     def sizes(self) -> dict[str, int]:
         return {

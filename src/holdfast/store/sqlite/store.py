@@ -17,7 +17,7 @@ from holdfast.core.ports import Clock
 from holdfast.store.damage import DamageWatch, WayOut
 from holdfast.store.fulltext.segments import Compactor
 from holdfast.store.fulltext.word_search import WordIndex
-from holdfast.store.port import Finding, Reader, Tx
+from holdfast.store.port import Finding, Reader, Tx, Usage
 from holdfast.store.sqlite.database import migrate, open_checker, open_reader, open_writer
 from holdfast.store.sqlite.faults import PAGES, DamageReporting, as_faults
 from holdfast.store.sqlite.group_commit import GroupCommit
@@ -107,6 +107,10 @@ class SqliteStore:
 
     def write(self, job: Callable[[Tx], T], *, again: bool = False) -> T:
         return self._commits.write(job, again)
+
+    def usage(self, tenant: str) -> Usage:
+        with self._faults:
+            return self._commits.usage.known(tenant) or SqliteReader(self._readers.mine(), self._codes).usage(tenant)
 
     def last_seq(self, tenant: str | None = None) -> int:
         return self._commits.last_seq

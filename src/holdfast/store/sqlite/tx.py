@@ -12,7 +12,8 @@ from holdfast.core.errors import Conflict
 from holdfast.core.model import Dispatch, Event, Json
 from holdfast.core.ports import Clock
 from holdfast.store.envelope import envelope, mutation
-from holdfast.store.port import R, Table
+from holdfast.store.port import R, Table, Usage
+from holdfast.store.quota.running_usage import RunningUsage
 from holdfast.store.rows import shape_of
 from holdfast.store.sqlite.event_queue import add_dispatch, drop_dispatches
 from holdfast.store.sqlite.faults import as_faults
@@ -39,10 +40,12 @@ class SqliteTx(VectorWrites, SqliteReader):
         next_seq: Callable[[], int],
         alike: Callable[[], MinhashIndex],
         codes: VectorCodes,
+        usage: RunningUsage,
         telling: Clock | None = None,
     ):
         """With a clock, events are kept for the broker."""
         super().__init__(db, codes)
+        self._usage = usage
         self._telling = telling
         self._alike = alike
         self._next_seq = next_seq
@@ -72,6 +75,12 @@ class SqliteTx(VectorWrites, SqliteReader):
         for one in waiting:
             add_dispatch(self._db, one.kind, one.tenant, one.agent, one.body)
 
+    def usage(self, tenant: str) -> Usage:
+        return self._usage.of(tenant, super().usage)
+
+    def take_allowance(self, tenant: str, name: str, rate: float, burst: float, now: float) -> float:
+        return self._usage.take(f"{name} {tenant}", rate, burst, now)
+
     def _tell_mutation(self, table: Table[R], old: R | None, new: R | None) -> None:
         record: Any = old if new is None else new
         self.dispatch("mutated", record.tenant, record.agent, mutation(table, old, new, self._next_seq()))
@@ -89,6 +98,8 @@ class SqliteTx(VectorWrites, SqliteReader):
         except apsw.ConstraintError as error:
             raise Conflict(f"{table.name}: a record with that id already exists") from error
         self._tally(table, 1, checksum)
+        if table.counted:
+            self._usage.growth.add(record.tenant, 1, shape.text_bytes(values))  # type: ignore[attr-defined]
         had = None if old is None else old.seq  # type: ignore[attr-defined]
         self._index(table, record, had)
         self.follow_vector(table, old, record)
@@ -97,13 +108,14 @@ class SqliteTx(VectorWrites, SqliteReader):
 
     def replace(self, table: Table[R], record: R) -> None:
         tenant, id = record.tenant, record.id  # type: ignore[attr-defined]
-        tallies = dict(self.tallies)
+        tallies, grown = dict(self.tallies), self._usage.growth.mark()
         self._db.execute("SAVEPOINT swap")
         try:
             self._add(table, record, self._drop(table, tenant, id))
         except Conflict:  # the old record stays
             self._db.execute("ROLLBACK TO swap")
             self.tallies = tallies
+            self._usage.growth.go_back(grown)
             raise
         finally:
             self._db.execute("RELEASE swap")
@@ -132,6 +144,8 @@ class SqliteTx(VectorWrites, SqliteReader):
             old = shape.decode(rows[0])
         self._db.execute(f"DELETE FROM {table.name} WHERE seq = ?", (old.seq,))
         self._tally(table, -1, -rows[0][-1])
+        if table.counted:
+            self._usage.growth.add(tenant, -1, -shape.text_bytes(rows[0]))
         if table.index:
             self._db.execute("DELETE FROM sketches WHERE seq = ?", (old.seq,))
         return old  # type: ignore[no-any-return]

@@ -13,7 +13,7 @@ import apsw
 
 from holdfast.core.errors import DataDamaged, Fault, Forbidden
 from holdfast.store.fulltext.word_search import WordIndex
-from holdfast.store.port import Finding, Reader, Tx
+from holdfast.store.port import Finding, Reader, Tx, Usage
 from holdfast.store.sqlite.database import BUSY_MS, is_current, migrate, store_schema
 from holdfast.store.sqlite.faults import as_faults
 from holdfast.store.sqlite.files.copy_rows import counter, open_private
@@ -78,6 +78,9 @@ class PastStore:
 
     def write(self, job: Callable[[Tx], T], *, again: bool = False) -> T:
         raise _unchangeable()
+
+    def usage(self, tenant: str) -> Usage:
+        return SqliteReader(self._connection(), self._codes).usage(tenant)
 
     def last_seq(self, tenant: str | None = None) -> int:
         return self._last_seq

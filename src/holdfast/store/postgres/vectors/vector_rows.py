@@ -1,4 +1,5 @@
-"""Vectors: a row for each part of a record's text, found by an exact scan of the space, made from the outbox.
+"""Vectors: a row for each part of a record's text, made from the outbox. In a small space the nearest are found by an
+exact scan, in a large one by codes (code_cache.py).
 
 What a reader and a write know of vectors stands here; `reader.py` and `tx.py` take them over.
 """
@@ -7,14 +8,12 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Sequence
 from hashlib import blake2b
-from itertools import groupby
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 from pgvector import HalfVector
 
-from holdfast.core.errors import DataDamaged
 from holdfast.store.port import (
     Candidates,
     MadeVector,
@@ -30,6 +29,8 @@ from holdfast.store.port import (
 from holdfast.store.postgres.batch import Batch
 from holdfast.store.postgres.pool import EVERY_SPACE
 from holdfast.store.postgres.session import Session
+from holdfast.store.postgres.vectors.code_cache import CodeCache, numbers_in
+from holdfast.store.quantization import CodeTable
 from holdfast.store.tables import TABLES
 
 Query = NDArray[np.float32]
@@ -39,6 +40,9 @@ ALL = 2**63 - 1
 COMMON = 0  # the space that stands for all
 # So many parts are scored again by their vectors, at least: a record may hold several of the nearest.
 RESCORED, RESCORED_SHARE = 150, 1.5
+# Of the nearest codes fewer have to be scored again; those of vectors that are gone take a place among them.
+BY_CODES_SHARE, ENOUGH = 1.25, 0.75
+FEW_ALLOWED = 2_000  # up to so many allowed records are scanned exactly
 MOST_LOOKED = 3_000  # past so many of the nearest only the records that meet the conditions are read
 EMBEDDED: tuple[Table[Any], ...] = tuple(table for table in TABLES if table.passage is not None)
 
@@ -72,23 +76,21 @@ def numbers_of(vector: HalfVector) -> NDArray[np.float16]:
     return np.asarray(vector.to_numpy(), dtype=np.float16)
 
 
-def stored(rows: Iterable[tuple[int, HalfVector]], dims: int) -> StoredVectors:
-    """Vectors as they were stored, in the order of record and part."""
-    seqs: list[int] = []
-    first: list[int] = []
-    numbers: list[NDArray[np.float16]] = []
-    for seq, parts in groupby(rows, key=lambda row: row[0]):
-        seqs.append(seq)
-        first.append(len(numbers))
-        numbers += [numbers_of(vector) for _, vector in parts]
-    if any(len(row) != dims for row in numbers):
-        raise DataDamaged("store: a vector is damaged", hint="Mend it with holdfast verify --repair-index.")
-    matrix = np.array(numbers, dtype=np.float16).reshape(-1, dims)
-    return StoredVectors(seqs, matrix, np.array(first, dtype=np.intp))
+def stored(rows: Sequence[tuple[int, bytes]], dims: int) -> StoredVectors:
+    """Vectors as the database sends them, in the order of record and part."""
+    seqs, first = np.unique(np.array([seq for seq, _ in rows], dtype=np.int64), return_index=True)
+    return StoredVectors(seqs.tolist(), numbers_in([sent for _, sent in rows], dims), first.astype(np.intp))
+
+
+def array_of(seqs: Iterable[int]) -> str:
+    """Numbers as PostgreSQL reads an array: psycopg takes ten times as long for a list."""
+    return "{" + ",".join(map(str, seqs)) + "}"
 
 
 class VectorReads(Session):
     """What a reader knows of vectors; fulfils its part of `port.Reader`."""
+
+    _codes: CodeCache | None  # none inside a transaction, which may see other vectors than are committed now
 
     def nearest(
         self,
@@ -102,6 +104,42 @@ class VectorReads(Session):
         space = self.space_of(tenant)
         if space is None or limit < 1 or (allowed is not None and not len(allowed)):
             return []
+        codes = None
+        if self._codes is not None and (allowed is None or len(allowed) > FEW_ALLOWED):
+            codes = self._codes.of(self.rows, space, model, len(query))
+        if codes is not None:
+            return self._by_codes(codes, space, model, query, limit, allowed, among)
+        return self._by_scan(space, model, query, limit, allowed, among)
+
+    def _by_codes(
+        self,
+        codes: CodeTable,
+        space: int,
+        model: str,
+        query: Query,
+        limit: int,
+        allowed: Seqs | None,
+        among: Candidates | None,
+    ) -> list[VectorHit]:
+        """The nearest by their codes, scored by their vectors."""
+        assert self._codes is not None
+        looked = count = max(RESCORED, int(BY_CODES_SHARE * limit))
+        while True:
+            near = codes.nearest(query, looked, allowed).tolist()
+            meeting = set(near) if among is None else among.meeting(near)
+            met = [seq for seq in near if seq in meeting]
+            found = self._vectors(space, model, len(query), met)
+            if len(found.seqs) < ENOUGH * len(met):
+                self._codes.forget(space, model, len(query))
+            whole = looked >= len(codes) or (among is not None and looked >= MOST_LOOKED)
+            if whole or len(found.seqs) >= max(limit, ENOUGH * count):
+                return nearest_first(found.cosines(query), limit)
+            looked *= 4
+
+    def _by_scan(
+        self, space: int, model: str, query: Query, limit: int, allowed: Seqs | None, among: Candidates | None
+    ) -> list[VectorHit]:
+        """The nearest by an exact scan."""
         looked = max(RESCORED, int(RESCORED_SHARE * limit))
         while True:
             near = self._near(space, model, query, looked, allowed)
@@ -117,7 +155,7 @@ class VectorReads(Session):
         """The records of the nearest parts, nearest first; one with several near parts more than once."""
         sql, values = _NEAREST, [space, model, len(query)]
         if allowed is not None:
-            sql, values = f"{sql} AND seq = ANY(%s::bigint[])", [*values, allowed.tolist()]
+            sql, values = f"{sql} AND seq = ANY(%s::bigint[])", [*values, array_of(allowed.tolist())]
         # Without the 0 an index of nearness could be taken, which knows nothing of luck.
         sql += " ORDER BY (numbers <#> %s::halfvec) + luck + 0, seq DESC LIMIT %s"
         return [seq for (seq,) in self.rows(sql, [*values, half(query), looked], space)]
@@ -129,10 +167,10 @@ class VectorReads(Session):
 
     def _vectors(self, space: int, model: str, dims: int, seqs: Sequence[int]) -> StoredVectors:
         sql = (
-            "SELECT seq, numbers FROM vectors WHERE space = %s AND seq = ANY(%s::bigint[]) AND model = %s "
-            "AND dims = %s ORDER BY seq, part"
+            "SELECT seq, halfvec_send(numbers) FROM vectors WHERE space = %s AND seq = ANY(%s::bigint[]) "
+            "AND model = %s AND dims = %s ORDER BY seq, part"
         )
-        return stored(self.rows(sql, (space, list(seqs), model, dims), space), dims)
+        return stored(self.rows(sql, (space, array_of(seqs), model, dims), space), dims)
 
     def with_vector(self, tenant: str, model: str) -> int:
         sql = "SELECT count(*) FROM vectors WHERE space = %s AND model = %s AND part = 0"

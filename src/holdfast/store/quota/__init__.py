@@ -1,0 +1,1 @@
+"""Quotas of tenants: what is counted, and which writes are refused."""
