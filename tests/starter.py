@@ -57,6 +57,8 @@ def words_of_a_child(control: socket.socket) -> list[str]:
             continue
         signal.set_wakeup_fd(-1)
         signal.signal(signal.SIGCHLD, signal.SIG_DFL)
+        if request["held"]:
+            status.recv(1)
         for inherited in (control, woken, wake, status, *children.values()):
             inherited.close()
         _become(request, files)

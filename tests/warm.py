@@ -27,12 +27,16 @@ READ_AT_START = ("PYTHON", "LC_", "LANG", "LD_", "OMP_", "OPENBLAS_")
 
 
 class WarmProcess(subprocess.Popen[str]):
-    """`subprocess.Popen` of the command with these words."""
+    """`subprocess.Popen` of the command with these words. One that is `held` begins with `go`."""
 
     # Of Popen, which keeps them to itself.
     _close_pipe_fds: Any
     _handle_exitstatus: Any
     _waitpid_lock: Any
+
+    def __init__(self, words: Sequence[str], *, held: bool = False, **given: Any):
+        self._held = held
+        super().__init__(words, text=True, **given)
 
     # Their places among the arguments of Popen._execute_child.
     _CWD, _ENVIRON, _PIPES, _SESSION = 5, 6, slice(10, 16), 21
@@ -44,6 +48,7 @@ class WarmProcess(subprocess.Popen[str]):
             "folder": given[self._CWD] or os.getcwd(),
             "environ": dict(os.environ if given[self._ENVIRON] is None else given[self._ENVIRON]),
             "session": given[self._SESSION],
+            "held": self._held,
         }
         self._status, theirs = socket.socketpair()
         with theirs:
@@ -52,6 +57,9 @@ class WarmProcess(subprocess.Popen[str]):
         self._close_pipe_fds(*pipes)
         self._child_created = True
         self.pid = int.from_bytes(self._status.recv(4), "little")
+
+    def go(self) -> None:
+        self._status.send(b"!")
 
     def _try_wait(self, wait_flags: int) -> tuple[int, int]:
         """As os.waitpid: (0, 0) while it runs, then its id and how it ended."""
@@ -76,7 +84,7 @@ def start(
     """`holdfast` with these words as a process of its own; text goes through its pipes."""
     if prefix or _is_read_at_start(environ):
         return subprocess.Popen([*prefix, *COLD, *words], env=environ, text=True, **pipes)
-    return WarmProcess(words, env=environ, text=True, **pipes)
+    return WarmProcess(words, env=environ, **pipes)
 
 
 def run(
