@@ -49,6 +49,8 @@ def words_of_a_child(control: socket.socket) -> list[str]:
         if not files:
             os._exit(0)
         status = socket.socket(fileno=files.pop())
+        if request["words"][:1] == ["mcp"]:
+            import holdfast.serve.mcp.stdio  # noqa: F401 - takes as long again, so only where it is wanted
         if pid := os.fork():
             for file in files:
                 os.close(file)

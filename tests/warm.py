@@ -45,7 +45,7 @@ class WarmProcess(subprocess.Popen[str]):
         pipes = given[self._PIPES]
         request = {
             "words": list(given[0]),
-            "folder": given[self._CWD] or os.getcwd(),
+            "folder": str(given[self._CWD] or os.getcwd()),
             "environ": dict(os.environ if given[self._ENVIRON] is None else given[self._ENVIRON]),
             "session": given[self._SESSION],
             "held": self._held,
