@@ -48,9 +48,9 @@ else
 $(DEV_STAMP): $(COMPILER)
 endif
 
-# A file stays on one worker: what its tests share is made once. One worker more than cores, as some tests wait.
+# A file stays on one worker: what its tests share is made once. More workers than cores, as tests wait for processes and disks.
 test: $(DEV_STAMP) weights $(CLIENTS_STAMP) $(TRACER) $(BROWSER) check
-	$(BIN)/python -m pytest -n 3 --dist loadfile --no-loadscope-reorder -q
+	$(BIN)/python -m pytest -n 4 --dist loadfile --no-loadscope-reorder -q
 
 # The tests that go through operations once more, on PostgreSQL alone. `make test` runs a part of them there.
 CONFORMANCE := tests/store tests/recall tests/chats tests/learn tests/ops tests/snapshot tests/parity
