@@ -78,6 +78,7 @@ bench: $(DEV_STAMP) weights
 	$(BIN)/python bench/vaults.py
 	$(BIN)/python bench/redaction.py
 	$(BIN)/python bench/learning.py
+	$(BIN)/python bench/mechanisms.py
 	$(BIN)/python bench/colony.py
 	$(BIN)/python bench/chats.py
 	$(BIN)/python bench/viewer.py

@@ -46,7 +46,9 @@ def words_of_a_child(control: socket.socket) -> list[str]:
         if control not in ready:
             continue
         request, files = _request(control)
-        if not files:
+        if not files:  # the tests have ended, or were ended: nothing of theirs stays
+            for child in children:
+                os.kill(child, signal.SIGKILL)
             os._exit(0)
         status = socket.socket(fileno=files.pop())
         if request["words"][:1] == ["mcp"]:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
-from functools import lru_cache
 from typing import Any
 
 import apsw
@@ -40,7 +39,6 @@ def _any_sql(name: str, arity: int) -> str:
     return f"({name} IN ({marks}) OR EXISTS (SELECT 1 FROM json_each({name}) WHERE value IN ({marks})))"
 
 
-@lru_cache(maxsize=512)
 def _where(table: Table[Any], conditions: tuple[tuple[str, str, int], ...], prefix: str = "") -> str:
     """The WHERE clause; values are always bound, and names must be columns of the table."""
     shape = shape_of(table)
@@ -90,7 +88,6 @@ def _order(shape: RowCodec, order: str) -> str:
     return f"{column} {direction}" if column == "seq" else f"{column} {direction}, seq {direction}"
 
 
-@lru_cache(maxsize=64)
 def _columns(table: Table[Any], prefix: str = "") -> str:
     return ", ".join(f"{prefix}{column}" for column in (*shape_of(table).columns, "checksum"))
 
