@@ -10,6 +10,9 @@ CLIENTS_STAMP := $(CLIENTS)/.installed
 # Tests break system calls with strace: a kill or an error at a chosen one.
 TRACER := $(VENV)/.tracer
 
+# Tests drive a fleet through its load balancer.
+BALANCER := $(VENV)/.balancer
+
 # Tests compare what is compiled with what is not.
 COMPILER := $(VENV)/.compiler
 
@@ -48,8 +51,8 @@ else
 $(DEV_STAMP): $(COMPILER)
 endif
 
-# A file stays on one worker: what its tests share is made once. More workers than cores, as tests wait for processes and disks.
-test: $(DEV_STAMP) weights $(CLIENTS_STAMP) $(TRACER) $(BROWSER) check
+# A file stays on one worker: what its tests share is made once. More workers than cores, as tests wait for processes.
+test: $(DEV_STAMP) weights $(CLIENTS_STAMP) $(TRACER) $(BALANCER) $(BROWSER) check
 	$(BIN)/python -m pytest -n 4 --dist loadfile --no-loadscope-reorder -q
 
 # The tests that go through operations once more, on PostgreSQL alone. `make test` runs a part of them there.
@@ -142,6 +145,10 @@ $(CLIENTS_STAMP): tests/clients/package.json tests/clients/package-lock.json tes
 
 $(TRACER): | $(VENV)/bin/python
 	command -v strace >/dev/null || { apt-get update -qq && apt-get install -y -qq strace; } || { echo "strace is missing: install it, the fault tests need it" >&2; exit 1; }
+	touch $@
+
+$(BALANCER): | $(VENV)/bin/python
+	command -v haproxy >/dev/null || { apt-get update -qq && apt-get install -y -qq --no-install-recommends haproxy; } || { echo "haproxy is missing: install it, the tests of deploy/fleet drive it" >&2; exit 1; }
 	touch $@
 
 $(COMPILER): | $(VENV)/bin/python

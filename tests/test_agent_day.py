@@ -12,12 +12,12 @@ sys.path.insert(0, str(Path(__file__).parents[1] / "bench"))
 
 from agent_day.fit_turns import DATA, projects
 from agent_day.gold import as_current, fact, says, value
-from agent_day.scenarios import HALVES, load
+from agent_day.scenarios import SETS, load
 from agent_day.score import Record, marked, noticed, score_context, score_question, wrongly_superseded
 from agent_day.script import Scenario, session, turn
 from agent_day.selfcheck import of_questions, problems
 
-SCENARIOS = [one for half in HALVES for one in load(half)]
+SCENARIOS = [one for half in SETS for one in load(half)]
 WATCHDOG = fact("watchdog", "changed", "The timeout is 30 s.", (r"timeout", r"\b30 s"), was=((r"timeout", r"\b8 s"),))
 SMALL = Scenario(
     name="small", client="claude", place="small", facts=(WATCHDOG,), questions=(),
@@ -25,7 +25,7 @@ SMALL = Scenario(
 )  # fmt: skip
 
 
-@pytest.mark.parametrize("half", HALVES)
+@pytest.mark.parametrize("half", SETS)
 def test_the_gold_of_every_scenario_fits_what_was_said(half: str) -> None:
     assert problems(load(half)) == []
 
@@ -44,13 +44,13 @@ def test_gold_that_nothing_in_the_scenario_says_is_a_problem() -> None:
     assert "small: no message says what stands: interval" in problems([SMALL])
 
 
-def test_each_half_has_six_projects_and_three_clients_play() -> None:
-    assert all(len(load(half)) >= 6 for half in HALVES)
+def test_each_set_has_six_projects_and_three_clients_play() -> None:
+    assert all(len(load(half)) >= 6 for half in SETS)
     assert {one.client for one in SCENARIOS} == {"claude", "codex", "gemini"}
 
 
-def test_two_projects_of_each_half_share_a_folder_name() -> None:
-    for half in HALVES:
+def test_two_projects_of_each_set_share_a_folder_name() -> None:
+    for half in SETS:
         names = [one.place.rpartition("/")[2] for one in load(half)]
         assert len(set(names)) < len(names)
 

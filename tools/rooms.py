@@ -73,7 +73,8 @@ INSIDE: dict[str, Levels] = {
         ("live", "move"),
     ),
     "store.postgres": (
-        ("pool", "conditions"),
+        ("connect_faults", "conditions"),
+        ("pool",),
         ("batch", "session", "schema"),
         ("vectors",),
         ("reader", "space_copy", "integrity"),

@@ -174,7 +174,7 @@ def write_page(measured: Mapping[str, Morning], costs: Sequence[Cost] = (), rows
     PAGE.write_text("\n\n".join(parts) + "\n", encoding="utf-8")
 
 
-_TITLES = {"dev": "The half to build on", "held-out": "The half held out"}
+_TITLES = {"dev": "The half to build on", "held-out": "The half held out", "strangers": "The set of other authors"}
 _INTRODUCTION = """# An agent's day
 
 Working days of coding agents, three to five sessions a project, played through the commands that `holdfast connect`

@@ -1,6 +1,6 @@
 """Play the days, ask on the next morning, and print what Holdfast and the plain way are worth.
 
-python bench/agent_day/run.py [--half dev|held-out|all] [--quick] [--verbose] [--scale] [--page]
+python bench/agent_day/run.py [--half dev|held-out|strangers|all] [--quick] [--verbose] [--scale] [--page]
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from agent_day import report  # noqa: E402
 from agent_day.days import Morning, measure  # noqa: E402
 from agent_day.hooks import Cost  # noqa: E402
 from agent_day.machine import CannotPlay  # noqa: E402
-from agent_day.scenarios import HALVES, load  # noqa: E402
+from agent_day.scenarios import HALVES, SETS, load  # noqa: E402
 from agent_day.selfcheck import problems  # noqa: E402
 
 
@@ -57,12 +57,15 @@ def _at_scale(rows: int) -> list[Cost]:
 def _arguments() -> argparse.Namespace:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument(
-        "--half", choices=[*HALVES, "all", "none"], default="dev", help="none: only what --scale measures"
+        "--half",
+        choices=[*SETS, "all", "none"],
+        default="dev",
+        help="all: dev and held-out; none: only what --scale measures",
     )
     parser.add_argument("--quick", action="store_true", help="two scenarios that share a folder name")
     parser.add_argument("--only", help="names of scenarios, separated by commas")
     parser.add_argument("--verbose", action="store_true", help="what was missed, of the dev half")
-    parser.add_argument("--show-held-out", action="store_true", help="what was missed, also of the held-out half")
+    parser.add_argument("--show-held-out", action="store_true", help="what was missed, also of the held-out half and the strangers")
     parser.add_argument("--keep", type=Path, help="a folder for the contexts and hits as JSON")
     parser.add_argument("--scale", action="store_true", help="also start sessions on a store of 100,000 memories")
     parser.add_argument("--rows", type=int, default=100_000, help="how many memories --scale takes")

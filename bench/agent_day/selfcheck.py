@@ -63,7 +63,7 @@ def _shape(one: Scenario) -> Iterator[str]:
     changed = sum(1 for fact in one.facts if fact.was)
     checks = (
         (3 <= len(one.sessions) <= 5, f"{len(one.sessions)} sessions, not three to five"),
-        (7 <= len(one.facts) <= 10, f"{len(one.facts)} facts, not seven to ten"),
+        (7 <= len(one.facts) <= 13, f"{len(one.facts)} facts, not seven to thirteen"),
         (8 <= len(one.questions) <= 12, f"{len(one.questions)} questions, not eight to twelve"),
         (2 <= changed <= 4, f"{changed} changed facts, not two to four"),
         (len({fact.name for fact in one.facts}) == len(one.facts), "two facts of one name"),

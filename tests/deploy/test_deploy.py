@@ -104,6 +104,7 @@ def test_the_image_is_made_of_what_is_there_and_runs_without_rights() -> None:
     assert asked is not None
     assert set(asked[1].split(",")) <= set(extras)
     assert (ROOT / "weights.txt").is_file()
+    assert "postgres" in asked[1].split(","), "the same image serves a fleet"
     assert re.search(r"^USER (?!root)\w+$", stage, re.M)
     assert re.search(rf"^EXPOSE {PORT}$", stage, re.M)
     assert f"http://127.0.0.1:{PORT}/agentmemory/livez" in stage

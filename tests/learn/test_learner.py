@@ -46,6 +46,13 @@ def test_conclusions_are_kept_word_for_word_and_chatter_is_not(world: World) -> 
     assert texts(world) == [CAUSE]
 
 
+def test_a_pasted_log_states_nothing(world: World) -> None:
+    log = "02:31:04 export-2 ERROR orders.csv is open already\n02:31:05 export-2 WARN retry 1 of 2 in 3.0 s"
+    turn(world, f"Why does the export fail at night? This is what it wrote:\n{log}", CAUSE)
+    learn(world)
+    assert texts(world) == [CAUSE]
+
+
 def test_a_statement_says_where_and_when_it_was_said(world: World) -> None:
     ids = turn(world, "Why does the export fail at night?", CAUSE, session="s7")
     learn(world)

@@ -339,3 +339,21 @@ def test_thousands_of_candidates_are_ranked() -> None:
     found = rank(asked(), rows, corpus(), 5000)
 
     assert sorted(order(found)) == list(range(1, 5001))
+
+
+def test_a_question_about_the_user_prefers_what_the_user_said() -> None:
+    rows = [one(1, "lock"), one(2, "lock", by_user=True), one(3, "lock", text="user: I use the lock")]
+
+    about_me = rank(asked("which lock did I want"), rows, corpus(), 3)
+    about_it = rank(asked("which lock guards the queue"), rows, corpus(), 3)
+
+    assert {entry.seq for entry in about_me[:2]} == {2, 3}
+    assert all(entry.parts.own == 0 for entry in about_it)
+
+
+@pytest.mark.parametrize("question", ["how many locks are there", "when was the lock taken", "which version of lock"])
+def test_a_question_after_a_number_prefers_a_record_that_has_one(question: str) -> None:
+    rows = [one(1, "lock", text="the lock is held"), one(2, "lock", text="the lock is held 3 times")]
+
+    assert order(rank(asked(question), rows, corpus(), 2))[0] == 2
+    assert all(entry.parts.number == 0 for entry in rank(asked("what is a lock"), rows, corpus(), 2))

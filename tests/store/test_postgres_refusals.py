@@ -20,6 +20,7 @@ from world import World
 from holdfast.cli.main import main
 from holdfast.core.errors import (
     Fault,
+    InvalidRequest,
     InvalidSettings,
     StorageFull,
     StoreAmbiguous,
@@ -30,6 +31,7 @@ from holdfast.core.errors import (
     StoreUnreachable,
     StoreUnsuited,
 )
+from holdfast.store.postgres.pool import fault_of
 from holdfast.store.postgres.schema import AHEAD, known_steps
 from holdfast.store.postgres.store import PostgresStore
 from holdfast.store.tables import MEMORIES
@@ -81,9 +83,58 @@ def test_a_wrong_address_is_refused_without_its_password(served, address: str) -
     assert PASSWORD not in said
 
 
+def test_an_address_of_another_form_is_told_the_form(served) -> None:  # type: ignore[no-untyped-def]
+    assert_refused(served("db.example/memory"), InvalidSettings, "must be sqlite or an address like postgresql://")
+
+
+def test_an_address_that_is_given_twice_is_refused(server: Cluster, quick_folder: Path) -> None:
+    """Of two the last one would win without a word."""
+    words = ["--data", str(quick_folder / "home"), "--store", "sqlite", "--store", server.url()]
+    done = subprocess.run(holdfast("serve", *words), env=environment(), capture_output=True, text=True, check=False)
+    assert_refused((done.returncode, done.stderr), InvalidRequest, "--store is given twice")
+    assert not (quick_folder / "home").exists()
+
+
 def test_a_server_that_cannot_be_reached(served, quick_folder: Path) -> None:  # type: ignore[no-untyped-def]
     found = served(f"postgresql://holdfast:{PASSWORD}@/memory?host={quick_folder}")
-    assert_refused(found, StoreUnreachable, "does not answer")
+    assert_refused(found, StoreUnreachable, "does not answer: no server listens at this address")
+
+
+def test_a_host_that_has_no_address(served) -> None:  # type: ignore[no-untyped-def]
+    found = served(f"postgresql://holdfast:{PASSWORD}@no-such-host.invalid/memory")
+    assert_refused(found, StoreUnreachable, "the name of its host is not known")
+    assert "no-such-host" not in found[1], "clients are sent this fault as well"
+
+
+def test_a_server_that_only_answers_questions(served, server: Cluster) -> None:  # type: ignore[no-untyped-def]
+    server.execute("CREATE DATABASE closing OWNER holdfast")
+    server.execute("ALTER DATABASE closing SET default_transaction_read_only = on")
+    assert_refused(served(server.url(database="closing")), StoreUnreachable, "takes no writes")
+
+
+def test_a_server_without_a_free_connection(served, server: Cluster) -> None:  # type: ignore[no-untyped-def]
+    server.execute("CREATE ROLE crowd LOGIN CONNECTION LIMIT 1")
+    with psycopg.connect(server.url("crowd", database="postgres")):
+        found = served(server.url("crowd"))
+    assert_refused(found, StoreUnreachable, "no connection left")
+
+
+@pytest.mark.parametrize(
+    ("said", "words"),
+    [
+        ("server does not support SSL, but SSL was required", "no TLS connection"),
+        ("SSL error: certificate verify failed", "no TLS connection"),
+        ('root certificate file "root.crt" does not exist', "no TLS connection"),
+        ("connection timeout expired", "did not respond in time"),
+        ("FATAL:  the database system is starting up", "starting or stopping"),
+        ("FATAL:  sorry, too many clients already", "no connection left"),
+        ("something else", "does not answer (OperationalError)"),
+    ],
+)
+def test_what_libpq_says_is_told_in_words_of_our_own(said: str, words: str) -> None:
+    fault = fault_of(psycopg.OperationalError(f'connection to server at "10.0.0.7", port 5432 failed: {said}'))
+    assert words in fault.message
+    assert "10.0.0.7" not in fault.message
 
 
 @pytest.mark.parametrize(
@@ -208,6 +259,42 @@ def test_a_folder_whose_memory_is_in_a_database_gets_no_second_one(served, quick
     World(quick_folder / "home", store=empty_schema()).close()
     assert_refused(served("sqlite"), StoreAmbiguous, "kept in postgresql")
     assert not list((quick_folder / "home").glob("*/memory.db"))
+
+
+def test_a_folder_with_a_memory_beside_a_database_with_another_one(served, quick_folder: Path) -> None:  # type: ignore[no-untyped-def]
+    url = empty_schema()
+    remembered(World(quick_folder / "elsewhere", chance=1_000, store=url), "the ferry leaves from pier nine")
+    remembered(World(quick_folder / "home"), "the amber cabinet holds the spare keys")
+    assert_refused(served(url), StoreAmbiguous, "holds another one")
+    assert not (quick_folder / "home" / "STORE").exists()
+
+
+def test_a_folder_whose_memory_was_moved_is_no_second_one(quick_folder: Path) -> None:
+    home, url = quick_folder / "home", empty_schema()
+    remembered(World(home), "the amber cabinet holds the spare keys")
+    assert main(["move", "--from", str(home), "--to", url, "--json"]) == 0
+    for number in (1, 2):
+        remembered(World(home, chance=1_000 * number, store=url), f"the ferry leaves from pier {number}")
+
+
+def test_an_empty_database_for_a_folder_of_another_one(served, quick_folder: Path) -> None:  # type: ignore[no-untyped-def]
+    remembered(World(quick_folder / "home", store=empty_schema()), "the amber cabinet holds the spare keys")
+    other = empty_schema()
+    assert_refused(served(other), StoreAmbiguous, "used with another one")
+    assert tables(other) == []
+    (quick_folder / "home" / "STORE").unlink()  # as the hint says
+    remembered(World(quick_folder / "home", store=other), "the ferry leaves from pier nine")
+
+
+def test_a_database_that_nothing_was_written_to_is_known_again(quick_folder: Path) -> None:
+    url = empty_schema()
+    for _ in range(2):
+        World(quick_folder / "home", store=url).close()
+
+
+def remembered(world: World, text: str) -> None:
+    world.call("remember", content=text)
+    world.close()
 
 
 def test_no_password_is_logged_or_printed(server: Cluster, quick_folder: Path) -> None:

@@ -1,4 +1,4 @@
-"""The scenarios in two halves: `dev` to build on, `held_out` looked at only for the figures."""
+"""The scenarios: `dev` to build on, `held_out` looked at only for the figures, `strangers` by other authors."""
 
 from __future__ import annotations
 
@@ -9,9 +9,14 @@ from typing import Literal
 from agent_day.filler import Routine, filled
 from agent_day.script import Scenario
 
-Half = Literal["dev", "held-out"]
-HALVES: tuple[Half, ...] = ("dev", "held-out")
-_PACKAGES = {"dev": "agent_day.scenarios.dev", "held-out": "agent_day.scenarios.held_out"}
+Half = Literal["dev", "held-out", "strangers"]
+HALVES: tuple[Half, ...] = ("dev", "held-out")  # what the documentation's page shows
+SETS: tuple[Half, ...] = (*HALVES, "strangers")
+_PACKAGES = {
+    "dev": "agent_day.scenarios.dev",
+    "held-out": "agent_day.scenarios.held_out",
+    "strangers": "agent_day.scenarios.strangers",
+}
 QUICK = 2
 
 

@@ -33,11 +33,22 @@ def _dest(name: str) -> str:
     return f"argument_{name}"
 
 
+class Once(argparse.Action):
+    """An option that names one thing: of two the last one would win without a word."""
+
+    def __call__(
+        self, parser: argparse.ArgumentParser, namespace: argparse.Namespace, values: Any, option_string: Any = None
+    ) -> None:
+        if getattr(namespace, self.dest) is not None:
+            parser.error(f"{option_string} is given twice")
+        setattr(namespace, self.dest, values)
+
+
 def add_common(parser: argparse.ArgumentParser) -> None:
     """The options that every command takes."""
     parser.add_argument("--json", action="store_true", help="print the response as JSON")
-    parser.add_argument("--data", metavar="DIR", help="data folder (HOLDFAST_HOME, ~/.holdfast)")
-    parser.add_argument("--url", help="address of a running server (AGENTMEMORY_URL)")
+    parser.add_argument("--data", action=Once, metavar="DIR", help="data folder (HOLDFAST_HOME, ~/.holdfast)")
+    parser.add_argument("--url", action=Once, help="address of a running server (AGENTMEMORY_URL)")
     parser.add_argument(
         "--no-daemon",
         action="store_true",

@@ -12,6 +12,7 @@ import orjson
 from holdfast.core.ports import Vectors
 from holdfast.recall.rank import Candidate, Corpus
 from holdfast.store.port import Condition, Reader, StoredVectors, Table, WordCount, WordHits
+from holdfast.store.queries.turns import PROMPT_HOOKS
 from holdfast.store.tables import MEMORIES
 
 DEPTH = 100  # from each of the two lists
@@ -141,6 +142,7 @@ class RankingRow(NamedTuple):
     text: str
     disclosure: str = ""
     did: bool = False
+    by_user: bool = False
 
 
 def _rows(
@@ -152,7 +154,7 @@ def _rows(
 
 
 MEMORY_COLUMNS = ("seq", "session_ids", "created_at", "importance", "content", "disclosure")
-OBSERVATION_COLUMNS = ("seq", "session_id", "at", "importance", "title", "narrative", "type")
+OBSERVATION_COLUMNS = ("seq", "session_id", "at", "importance", "title", "narrative", "type", "hook")
 # What a tool did, as opposed to what was said about it.
 DEEDS = frozenset("command_run file_edit file_write file_read search web_fetch error notification subagent".split())
 
@@ -163,7 +165,8 @@ def _memory(row: Sequence[Any]) -> RankingRow:
 
 
 def _observation(row: Sequence[Any]) -> RankingRow:
-    return RankingRow(row[0], row[1], row[2], row[3], f"{row[4]}\n{row[5]}", did=row[6] in DEEDS)
+    text = f"{row[4]}\n{row[5]}"
+    return RankingRow(row[0], row[1], row[2], row[3], text, did=row[6] in DEEDS, by_user=row[7] in PROMPT_HOOKS)
 
 
 def _neighbours(
@@ -236,6 +239,7 @@ def _counted(
             recalls.get(seq, 0),
             row.disclosure,
             row.did,
+            row.by_user,
         )
         for seq, row in rows.items()
         if (held := counted.get(seq)) is not None

@@ -6,14 +6,14 @@ from holdfast.context import CallContext
 from holdfast.core.model import Memory, Statement
 from holdfast.core.times import iso
 from holdfast.recall.hits import Hit
-from holdfast.recall.passage import passage, stems
+from holdfast.recall.passage import passage
 from holdfast.store.port import Condition, Reader
 from holdfast.store.queries.turns import MESSAGE_HOOK, PROMPT_HOOKS
 from holdfast.store.tables import STATEMENTS
 
-ASKED_CHARS = 110
+ASKED_CHARS = 110  # of the prompt; more where the answer leaves room
+ASKED, ANSWERED = "User: ", " → "
 LEAST_ASKED = 60  # characters left for the answer if the question is shown too
-SAID_WORTH = 0.3
 
 
 def shown(ctx: CallContext, reader: Reader, hit: Hit, query: str, chars: int) -> str:
@@ -26,31 +26,20 @@ def shown(ctx: CallContext, reader: Reader, hit: Hit, query: str, chars: int) ->
     said = statements_of(ctx, reader, hit)
     if not hit.turn:
         return passage(f"{record.title}\n{record.narrative}", query, room, [one.text for one in said]) + since
-    asked = _asked(hit, said, query)
+    prompt = next((row.narrative for row in hit.turn if row.hook in PROMPT_HOOKS), "")
     answer = "\n\n".join(row.narrative for row in hit.turn if row.hook == MESSAGE_HOOK)
     stated = [one.text for one in said]
-    told = passage(answer, query, room - len(asked), stated) if answer else ""
-    return asked + told + since
+    kept = len(ASKED) + min(len(prompt), ASKED_CHARS) if prompt else 0
+    told = passage(answer, query, room - kept, stated) if answer else ""
+    left = max(ASKED_CHARS, room - len(told) - len(ASKED))
+    asked = ASKED + passage(prompt, query, left, stated) if prompt else ""
+    return ANSWERED.join(filter(None, (asked, told))) + since
 
 
 def statements_of(ctx: CallContext, reader: Reader, hit: Hit) -> list[Statement]:
     """The statements of a hit's turn, in the order in which they were said."""
     sources = [one.id for one in hit.turn] or [hit.record.id]
     return reader.find(STATEMENTS, ctx.tenant, *ctx.sees(), Condition("source_id", "in", sources), order="seq")
-
-
-def _asked(hit: Hit, said: list[Statement], query: str) -> str:
-    """The user's words: the statement, if it bears on the question, else the prompt, in short."""
-    prompt = next((row for row in hit.turn if row.hook in PROMPT_HOOKS), None)
-    if prompt is None:
-        return ""
-    own = [one for one in said if one.source_id == prompt.id and one.worth >= SAID_WORTH]
-    bearing = [one.text for one in own if stems(one.text) & stems(query)]
-    text = passage(" ".join(bearing), query, 2 * ASKED_CHARS) if bearing else ""
-    if not text:
-        flat = " ".join(prompt.narrative.split())
-        text = flat if len(flat) <= ASKED_CHARS else flat[: ASKED_CHARS - 1].rstrip() + "…"
-    return f"User: {text} → " if len(hit.turn) > 1 else f"User: {text}"
 
 
 def _since(hit: Hit) -> str:

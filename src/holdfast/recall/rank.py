@@ -58,6 +58,10 @@ DATE = 0.3
 DATE_ALONE = 1.2  # of a question that names only days: more than all words that some text shares with it
 EXACT = 0.2
 ASKING = 0.3
+# What the user said, for a question about the user's own person, plans or wishes, and a record with a number, for a
+# question after one. Fitted with each set left out in turn the weights are 0.10 to 0.19 and 0.07 to 0.10.
+OWN = 0.14
+NUMBER = 0.07
 DISCLOSED = 0.25  # of a memory for whose moment the question is: as much as half a perfect match of words
 DEED = 0.35  # docs/benchmarks/agent_day.md: without it tools' output comes before what was concluded from it
 ASKING_LENGTH = 50  # a record this long holds more than its questions
@@ -87,6 +91,7 @@ class Candidate(NamedTuple):
     recalls: int
     disclosure: str = ""  # when to recall it, in its writer's words
     did: bool = False  # what a tool did or printed, and no words of a person or an agent
+    by_user: bool = False  # the user's own words
 
 
 @dataclass(frozen=True, slots=True)
@@ -125,6 +130,8 @@ class ScoreParts(NamedTuple):
     deed: float = 0.0  # below zero: what a tool printed holds many words, and rarely the conclusion
     turn: float = 0.0  # of a turn: how near its prompt and answer are together, beside the other hits
     worth: float = 0.0  # what was stated in it
+    own: float = 0.0  # the user's own words, for a question about the user
+    number: float = 0.0  # for a question after a number, a time or a version
     newer: float = 0.0  # than the other hits; below zero: older
 
 
@@ -176,6 +183,8 @@ def _score(asked: RankingQuery, rows: Sequence[Candidate], moments: NDArray[np.i
         "date": _dated(asked, moments),
         "exact": EXACT * signals.exact(texts, signals.names(asked.text), likely),
         "asking": -ASKING * asking * np.maximum(0, 1 - lengths / ASKING_LENGTH),
+        "own": OWN * signals.own([row.by_user for row in rows], texts, asked.text),
+        "number": NUMBER * signals.numbers(texts, asked.text),
         "disclosed": DISCLOSED * signals.disclosed([row.disclosure for row in rows], asked.terms),
         "deed": -DEED * np.array([row.did for row in rows], float),
         **_tie_breakers(rows, moments, asked.now, matched=bool(words.any() or meaning.any())),

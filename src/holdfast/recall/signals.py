@@ -22,6 +22,14 @@ DAYS_BEFORE, DAYS_AFTER = 1.0, 3.0
 _ROLES = frozenset("user assistant system tool human ai bot agent developer".split())
 _SPEAKER = re.compile(r"\s*[^\W\d_][\w.'-]{0,30}(?: [^\W\d_][\w.'-]{0,30}){0,2}")
 HEAD_CHARS = 100
+_USER = "user: "
+_FIRST_PERSON = re.compile(r"\b(?:i|i'm|i've|i'd|my|me|mine|myself|ich|mein\w{0,2}|mir|mich)\b", re.IGNORECASE)
+_ASKS_NUMBER = re.compile(
+    r"\bhow (?:many|much|long|often|old|far|big|large|late|early|soon)\b|\bwhen\b"
+    r"|\b(?:what|which) (?:time|date|day|year|number|version|port)\b|\b(?:wie (?:viel\w*|lange|oft|alt|weit)|wann)\b",
+    re.IGNORECASE,
+)
+_DIGIT = re.compile(r"\d")
 # Beside a day these words only ask what happened then.
 _NOTHING_ELSE = tokenizer.STOP_WORDS | frozenset(
     "happen happened happening happens going went done doing anything everything something things all show tell "
@@ -46,6 +54,21 @@ def speakers(texts: Sequence[str], question: str) -> Floats:
 
 def _names(head: str, asked: set[str]) -> bool:
     return not asked.isdisjoint(head.casefold().split()) and _SPEAKER.fullmatch(head) is not None
+
+
+def own(by_user: Sequence[bool], texts: Sequence[str], question: str) -> Floats:
+    """1 for the user's own words, where the question is about the user: "what did I want", "which is my editor"."""
+    if not _FIRST_PERSON.search(question[:READ_CHARS]):
+        return np.zeros(len(texts))
+    rows = zip(by_user, texts, strict=True)
+    return np.array([float(said or text[: len(_USER)].casefold() == _USER) for said, text in rows])
+
+
+def numbers(texts: Sequence[str], question: str) -> Floats:
+    """1 for a record with a number, where the question asks how much, when, or which version."""
+    if not _ASKS_NUMBER.search(question[:READ_CHARS]):
+        return np.zeros(len(texts))
+    return np.array([float(_DIGIT.search(text[:READ_CHARS]) is not None) for text in texts])
 
 
 def asking(texts: Sequence[str]) -> Floats:

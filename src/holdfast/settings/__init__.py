@@ -11,7 +11,7 @@ from typing import Any
 from holdfast.core.disk import user_path
 from holdfast.core.errors import InvalidSettings
 from holdfast.settings import events, models, server, snapshots, vaults
-from holdfast.settings.row import Setting, duration
+from holdfast.settings.row import Setting, WrongForm, duration
 
 __all__ = ["BY_NAME", "SETTINGS", "Setting", "Settings", "duration", "environment", "load", "named_by", "origin"]
 
@@ -168,5 +168,5 @@ def _parsed(row: Setting, raw: str, where: str) -> Any:
     try:
         return row.parse(raw)
     except ValueError as error:
-        reason = "is not valid" if row.hidden else str(error)
+        reason = str(error) if isinstance(error, WrongForm) or not row.hidden else "is not valid"
         raise InvalidSettings(f"{where}: {reason}") from error

@@ -10,6 +10,10 @@ from typing import Any
 Parse = Callable[[str], Any]
 
 
+class WrongForm(ValueError):
+    """The message says what a value must look like and holds nothing of it, so it is shown of secrets as well."""
+
+
 def text(raw: str) -> str:
     return raw.strip()
 
@@ -78,7 +82,7 @@ def broker(raw: str) -> str | None:
     if not raw.strip():
         return None
     if not all(_BROKER.fullmatch(one) for one in raw.strip().split(",")):
-        raise ValueError("must be addresses such as nats://host:4222 or tls://host:4222, separated by commas")
+        raise WrongForm("must be addresses such as nats://host:4222 or tls://host:4222, separated by commas")
     return raw.strip()
 
 
@@ -88,7 +92,7 @@ def store(raw: str) -> str:
     if word.lower() == "sqlite":
         return "sqlite"
     if not word.startswith(("postgresql://", "postgres://")):
-        raise ValueError("must be sqlite or an address like postgresql://user@host/name")
+        raise WrongForm("must be sqlite or an address like postgresql://user@host/name")
     return word
 
 

@@ -182,7 +182,7 @@ class DataFolder:
         return self.home / "STORE"
 
     def noted_store(self) -> str:
-        """The engine that last kept this folder's memory elsewhere; empty if none did."""
+        """Where this folder's memory was kept last if not in the folder: the engine, and what it calls the place."""
         try:
             return self._store.read_bytes().decode("utf-8", "replace").strip()
         except FileNotFoundError:
@@ -190,10 +190,10 @@ class DataFolder:
         except OSError as error:
             raise disk_fault(error, f"read {self._store}") from error
 
-    def note_store(self, engine: str) -> None:
-        """Note that the records are not in this folder, for a start that does not name where they are."""
-        if self.noted_store() != engine:
-            write_durably(self._store, f"{engine}\n".encode())
+    def note_store(self, place: str) -> None:
+        """Note that the records are not in this folder, for a start that names another place, or none."""
+        if self.noted_store() != place:
+            write_durably(self._store, f"{place}\n".encode())
 
     def point_back(self, name: str) -> None:
         """Point to a generation without noting a switch: after one that failed halfway."""

@@ -47,7 +47,7 @@ def _refuse_elsewhere(folder: DataFolder) -> None:
     noted = folder.noted_store()
     if noted and folder.generations() and not (folder.home / folder.current() / DATABASE).is_file():
         raise StoreAmbiguous(
-            f"store: the memory of this data folder is kept in {noted}, and HOLDFAST_STORE does not name it",
+            f"store: the memory of this data folder is kept in {noted.split()[0]}, and HOLDFAST_STORE does not name it",
             hint="Set HOLDFAST_STORE to its address, or name another data folder with --data.",
         )
 

@@ -12,7 +12,7 @@ import apsw
 
 from holdfast.core.model import Event
 from holdfast.store.sqlite.database import store_schema
-from holdfast.store.sqlite.files.capture import check_store, describe
+from holdfast.store.sqlite.files.capture import check_store, describe, sample_ids
 from holdfast.store.sqlite.files.compare import TableDiff, compare_stores
 from holdfast.store.sqlite.files.coverage import count_covered
 from holdfast.store.sqlite.files.frozen_store import take_along
@@ -44,6 +44,7 @@ __all__ = (
     "reopen_past",
     "runtime_state",
     "salvage",
+    "sample_ids",
     "sqlite_version",
     "store_schema",
     "take_along",

@@ -14,6 +14,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, NoReturn
 
+from holdfast.cli.options import Once
 from holdfast.core.disk import user_path
 from holdfast.core.errors import InvalidRequest
 
@@ -40,9 +41,9 @@ def _show(given: argparse.Namespace, answer: Json, operation: str = "") -> None:
 
 
 def _add_serve(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("--host", help="address to listen on (127.0.0.1)")
-    parser.add_argument("--port", help="port to listen on (3111); 0: any free port")
-    parser.add_argument("--store", help="where records are kept: sqlite, or postgresql://user@host/name")
+    parser.add_argument("--host", action=Once, help="address to listen on (127.0.0.1)")
+    parser.add_argument("--port", action=Once, help="port to listen on (3111); 0: any free port")
+    parser.add_argument("--store", action=Once, help="where records are kept: sqlite, or postgresql://user@host/name")
     ways = parser.add_mutually_exclusive_group()
     ways.add_argument(
         "--background", action="store_true", help="start the server in the background unless one is running, and return"
@@ -63,8 +64,8 @@ def _serve(given: argparse.Namespace) -> int:
 
 
 def _add_migrate(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("--store", help="address of the database, with the role that owns its tables")
-    parser.add_argument("--grant", metavar="ROLE", help="let this role serve from the database")
+    parser.add_argument("--store", action=Once, help="address of the database, with the role that owns its tables")
+    parser.add_argument("--grant", action=Once, metavar="ROLE", help="let this role serve from the database")
 
 
 def _migrate(given: argparse.Namespace) -> int:
@@ -205,8 +206,12 @@ def _read_document(file: str) -> Json:
 
 def _add_move(parser: argparse.ArgumentParser) -> None:
     store = "a data folder, or postgresql://user@host/name"
-    parser.add_argument("--from", dest="source", metavar="STORE", required=True, help=f"store to read: {store}")
-    parser.add_argument("--to", dest="target", metavar="STORE", required=True, help=f"store to fill: {store}")
+    parser.add_argument(
+        "--from", dest="source", action=Once, metavar="STORE", required=True, help=f"store to read: {store}"
+    )
+    parser.add_argument(
+        "--to", dest="target", action=Once, metavar="STORE", required=True, help=f"store to fill: {store}"
+    )
     parser.add_argument("--yes", action="store_true", help="replace what the target holds")
     _add_dry_run(parser)
 

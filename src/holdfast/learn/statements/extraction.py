@@ -29,6 +29,11 @@ _INSERTED = re.compile(r"<(?:system-reminder|command-|local-command|ide_)|^\[Req
 _PREAMBLE = re.compile(
     r"^This session is being continued from a previous conversation|^The summary below covers the earlier", re.I
 )
+# Lines of a log that were pasted: an event at a moment, which is no fact in force.
+_LOGGED = re.compile(
+    r"\b\d\d:\d\d:\d\d\b.{0,80}\b(?:ERROR|WARN(?:ING)?|INFO|DEBUG|FATAL|TRACE)\b|(?:\b\d\d:\d\d:\d\d\b.{0,200}){2}",
+    re.DOTALL,
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,7 +73,7 @@ def _rows(
     source: Observation, text: str, asked: str, *, in_prompt: bool
 ) -> list[tuple[Observation, Sentence, SentencePosition]]:
     said = [one for one in sentences(text) if sum(map(str.isalnum, one.text)) >= FEWEST_LETTERS]
-    found = [one for one in said if not _PREAMBLE.match(one.text)]
+    found = [one for one in said if not _PREAMBLE.match(one.text) and not _LOGGED.search(one.text)]
     setting = SentencePosition(asked, in_prompt, len(found))
     return [(source, one, setting) for one in found]
 

@@ -36,7 +36,7 @@ from holdfast.text.tokens import estimate
 
 SHOWN = 600  # characters of a record in the short form
 # Characters of a passage: five hits with their ids and dates stay below 3,000, which is cheap for an agent to read.
-PASSAGE = 480
+PASSAGE = 500
 
 
 class Search(ChatRequest):

@@ -17,7 +17,7 @@ from pgvector.psycopg import register_vector
 
 from holdfast.core.cleanup import OnFailure
 from holdfast.core.disk import disk_faults, write_durably
-from holdfast.core.errors import DataDamaged, Fault, NotFound, StoreAmbiguous
+from holdfast.core.errors import DataDamaged, Fault, NotFound
 from holdfast.core.model import Event
 from holdfast.core.ports import Clock
 from holdfast.core.system import SystemEntropy
@@ -26,19 +26,17 @@ from holdfast.store.engine_port import Build, CapturedFile
 from holdfast.store.fleet.fleet_port import Fleet
 from holdfast.store.fleet.single_server import SingleServer
 from holdfast.store.port import Store
-from holdfast.store.portable import describe
 from holdfast.store.postgres.batch import FIRST
 from holdfast.store.postgres.pool import EVERY_SPACE, Connection, View, connected, faults, moment
-from holdfast.store.postgres.schema import is_in_use
 from holdfast.store.postgres.session import Row, Session
 from holdfast.store.postgres.shared.event_log import carry_watch
+from holdfast.store.postgres.shared.folder_binding import name_of, refuse_another
 from holdfast.store.postgres.shared.job_leases import carry_shared
 from holdfast.store.postgres.shared.notices import Notice, notify
 from holdfast.store.postgres.space_copy import capture, carry_tokens, load, remove_space
 from holdfast.store.postgres.store import PostgresStore
 from holdfast.store.unavailable import ClosedStore
 
-ENGINE = "postgresql"
 ID_CHARS = 32
 RECORD_BYTES = 4_096  # of a captured file, about
 
@@ -83,9 +81,11 @@ class PostgresMemory:
 
     def open(self) -> None:
         if self._store is None:
-            self._refuse_two()
+            with connected(self._url) as db:
+                refuse_another(db, self._folder)
+                name = name_of(db)
             self._store = PostgresStore(self._url, self._publish, self._telling)
-            self._folder.note_store(ENGINE)
+            self._folder.note_store(name)
             self._point()
             self._folder_id = _id_of(self._folder)
 
@@ -98,18 +98,6 @@ class PostgresMemory:
         with disk_faults("make the first generation"):
             (self._folder.home / FIRST).mkdir(mode=0o700, exist_ok=True)
         self._folder.point_back(names[-1] if names else FIRST)
-
-    def _refuse_two(self) -> None:
-        """An empty database beside a folder with records: the agents would have lost their memory, without a word."""
-        if not self._folder.generations() or not _has_records(self._folder):
-            return
-        with connected(self._url) as db:
-            if not is_in_use(db):
-                raise StoreAmbiguous(
-                    "store: the data folder holds a memory, and the database that HOLDFAST_STORE names is empty",
-                    hint="Unset HOLDFAST_STORE to use the folder's memory, or name another data folder with --data to "
-                    "start with an empty one. holdfast move carries a memory over.",
-                )
 
     def accept(self) -> None:
         self._fault = None
@@ -252,18 +240,6 @@ class PostgresMemory:
     def close_anyway(self) -> None:
         with suppress(Fault):
             self.close()
-
-
-def _has_records(folder: DataFolder) -> bool:
-    """Whether the embedded store of the folder has any; one that cannot be read may have."""
-    try:
-        database = folder.home / folder.current() / DATABASE
-    except DataDamaged:  # a pointer that is lost, which is made anew
-        return False
-    try:
-        return database.is_file() and bool(describe(database).rows)
-    except Fault:
-        return True
 
 
 class _PreviousSpace(NamedTuple):

@@ -28,9 +28,9 @@ from holdfast.core.errors import (
     InvalidSettings,
     StorageFull,
     StoreForbidden,
-    StoreLoginRefused,
     StoreUnreachable,
 )
+from holdfast.store.postgres.connect_faults import connect_fault, takes_no_writes
 
 Space: TypeAlias = int | Literal["", "*"]
 NO_SPACE: Final = ""  # sees no rows of tenants
@@ -59,13 +59,6 @@ _SETTINGS = (
     "SET lock_timeout = '10s'",
 )
 
-
-# What a server says that refuses a login: libpq has no code for it. In a language other than English it is taken for a
-# server that does not answer.
-_REFUSED_LOGIN = re.compile(
-    r"authentication failed|no password supplied|no pg_hba\.conf entry|not permitted to log in"
-    r"|(?:role|database) .* does not exist|permission denied for database"
-)
 CONNECT_SECONDS = 5  # for each host of the address
 
 
@@ -182,9 +175,6 @@ def connected(url: str) -> Iterator[Connection]:
         yield db
 
 
-_READ_ONLY = "Check whether it is a standby or set to read-only; HOLDFAST_STORE may name several hosts."
-
-
 class _Faults(AbstractContextManager[None]):
     def __exit__(self, kind: object, error: BaseException | None, trace: object) -> None:
         if isinstance(error, psycopg.Error | PoolTimeout):
@@ -207,10 +197,10 @@ def fault_of(error: psycopg.Error | PoolTimeout) -> Fault:
         return StorageFull("write: the database has no room")
     if isinstance(error, errors.InsufficientPrivilege):
         return StoreForbidden("store: the database role lacks a privilege")
-    if isinstance(error, psycopg.OperationalError) and error.sqlstate is None and _REFUSED_LOGIN.search(str(error)):
-        return StoreLoginRefused("store: the database server refused the login")
     if isinstance(error, errors.ReadOnlySqlTransaction):
-        return StoreUnreachable("store: the database takes no writes", hint=_READ_ONLY)
+        return takes_no_writes()
+    if isinstance(error, psycopg.OperationalError) and error.sqlstate is None and (fault := connect_fault(error)):
+        return fault
     if isinstance(error, psycopg.OperationalError | psycopg.InterfaceError | PoolTimeout):
         return StoreUnreachable(f"store: the database does not answer ({type(error).__name__})")
     return Fault(f"store: PostgreSQL refused ({type(error).__name__})", hint="Run holdfast verify.")

