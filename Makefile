@@ -51,9 +51,9 @@ else
 $(DEV_STAMP): $(COMPILER)
 endif
 
-# A file stays on one worker: what its tests share is made once. One worker more than cores, as some tests wait.
+# A file stays on one worker: what its tests share is made once. More workers than cores, as tests wait for processes.
 test: $(DEV_STAMP) weights $(CLIENTS_STAMP) $(TRACER) $(BALANCER) $(BROWSER) check
-	$(BIN)/python -m pytest -n 3 --dist loadfile --no-loadscope-reorder -q
+	$(BIN)/python -m pytest -n 4 --dist loadfile --no-loadscope-reorder -q
 
 # The tests that go through operations once more, on PostgreSQL alone. `make test` runs a part of them there.
 CONFORMANCE := tests/store tests/recall tests/chats tests/learn tests/ops tests/snapshot tests/parity
@@ -81,6 +81,7 @@ bench: $(DEV_STAMP) weights
 	$(BIN)/python bench/vaults.py
 	$(BIN)/python bench/redaction.py
 	$(BIN)/python bench/learning.py
+	$(BIN)/python bench/mechanisms.py
 	$(BIN)/python bench/colony.py
 	$(BIN)/python bench/chats.py
 	$(BIN)/python bench/viewer.py

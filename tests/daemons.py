@@ -12,8 +12,9 @@ from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
+import warm
 from patience import WAIT_SECONDS, until
-from processes import environment, holdfast
+from processes import environment
 
 from holdfast.settings import Settings, load
 from holdfast.store.data_folder import DataFolder
@@ -41,14 +42,7 @@ class Home:
         return load({}, self.environ)
 
     def run(self, *words: str, check: bool = True, **environ: str) -> subprocess.CompletedProcess[str]:
-        done = subprocess.run(
-            holdfast(*words),
-            env={**self.environ, **environ},
-            capture_output=True,
-            text=True,
-            timeout=2 * WAIT_SECONDS,
-            check=False,
-        )
+        done = warm.run(words, {**self.environ, **environ}, 2 * WAIT_SECONDS)
         if check:
             assert done.returncode == 0, done.stdout + done.stderr
         return done
@@ -63,13 +57,8 @@ class Home:
         return {one["content"] for one in self.json("memories", **environ)["memories"]}
 
     def start(self, *words: str, **environ: str) -> subprocess.Popen[str]:
-        return subprocess.Popen(
-            holdfast(*words),
-            env={**self.environ, **environ},
-            stdout=subprocess.PIPE,
-            stderr=subprocess.PIPE,
-            text=True,
-        )
+        given = {**self.environ, **environ}
+        return warm.start(words, given, stdout=subprocess.PIPE, stderr=subprocess.PIPE)
 
     @property
     def card(self) -> dict[str, Any]:

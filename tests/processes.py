@@ -18,6 +18,7 @@ from types import TracebackType
 from typing import Any, Self
 
 import httpx
+import warm
 from patience import WAIT_SECONDS
 from world import settings
 
@@ -43,10 +44,7 @@ def holdfast(*words: str) -> list[str]:
 
 def run(home: Path, *words: str, prefix: Sequence[str] = (), **more: str) -> subprocess.CompletedProcess[str]:
     """A command on the folder; its output as text."""
-    command = [*prefix, *holdfast(*words, "--data", str(home), "--json")]
-    return subprocess.run(
-        command, env=environment(**more), capture_output=True, text=True, timeout=WAIT_SECONDS, check=False
-    )
+    return warm.run([*words, "--data", str(home), "--json"], environment(**more), WAIT_SECONDS, prefix=prefix)
 
 
 def verify(home: Path) -> None:
@@ -64,12 +62,11 @@ class Server:
     """`holdfast serve` as its own process; killed when the block ends if nothing ended it before."""
 
     def __init__(self, home: Path, *, prefix: Sequence[str] = (), **environ: str):
-        command = [*prefix, *holdfast("serve", "--data", str(home), "--port", "0", "--json")]
+        words = ("serve", "--data", str(home), "--port", "0", "--json")
         self.home = home
         self._stderr: list[str] = []
-        self.process = subprocess.Popen(
-            command, env=environment(**environ), stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
-        )
+        given = environment(**environ)
+        self.process = warm.start(words, given, prefix=prefix, stdout=subprocess.PIPE, stderr=subprocess.PIPE)
         self._said: queue.Queue[str | None] = queue.Queue()
         self._threads = [threading.Thread(target=self._listen), threading.Thread(target=self._complain)]
         for thread in self._threads:

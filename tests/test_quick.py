@@ -25,6 +25,7 @@ NOT_QUICK = {
     "processes",
     "daemons",
     "broker",
+    "warm",
 }
 NOT_QUICK_FIXTURES = {"objects", "hub", "small_disk", "browser", "page"}
 

@@ -6,7 +6,6 @@ It decides which agent a record belongs to and what a caller may see, in one pla
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from functools import lru_cache
 from typing import Any
 
 from holdfast.core.background import LearningProgress, RecallCounter
@@ -27,7 +26,6 @@ HOUR_MS = 3_600_000
 _DIGITS = "0123456789abcdefghijklmnopqrstuvwxyz"
 
 
-@lru_cache(maxsize=4)  # a record and its audit entry have ids of the same moment
 def base36(number: int) -> str:
     text = ""
     while number:

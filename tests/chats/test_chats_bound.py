@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 import json
-import subprocess
-import sys
+import os
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -12,6 +11,7 @@ from urllib.parse import quote
 
 import httpx
 import pytest
+import warm
 from chat_world import A_PRIVATE, B_PRIVATE, G1, asked_by
 from patience import WAIT_SECONDS
 from rows import each
@@ -187,8 +187,8 @@ def said_on_stdio(home: Path, *options: str) -> list[dict[str, Any]]:
         for number, (method, params) in enumerate(messages)
     ]
     lines.insert(1, json.dumps({"jsonrpc": "2.0", "method": "notifications/initialized"}))
-    command = [sys.executable, "-m", "holdfast.cli.main", "mcp", "--data", str(home), *options]
-    run = subprocess.run(command, input="\n".join(lines) + "\n", capture_output=True, text=True, timeout=WAIT_SECONDS)
+    words = ("mcp", "--data", str(home), *options)
+    run = warm.run(words, os.environ, WAIT_SECONDS, input="\n".join(lines) + "\n")
     assert run.returncode == 0, run.stderr
     answers = [json.loads(line) for line in run.stdout.splitlines()]
     return [one["result"] for one in sorted(answers, key=lambda one: one["id"])]

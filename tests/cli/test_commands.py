@@ -53,3 +53,13 @@ def test_a_group_of_commands_says_what_it_is_about(capsys: pytest.CaptureFixture
             main([name, "--help"])
         said = capsys.readouterr().out
         assert " ".join(GROUPS[name].split()) in " ".join(said.split())
+
+
+@pytest.mark.parametrize("command", ["remember", "snapshot create", "serve"])
+def test_an_unknown_option_is_answered_with_the_help_of_its_command(
+    command: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    arguments = ["The till."] if command == "remember" else []
+    assert main([*command.split(), *arguments, "--bogus"]) == 2
+    assert f"holdfast {command}: unrecognized arguments: --bogus" in (said := capsys.readouterr().err)
+    assert f"See holdfast {command} --help." in said

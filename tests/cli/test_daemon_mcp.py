@@ -13,9 +13,9 @@ from pathlib import Path
 from typing import Any, Self
 
 import pytest
+import warm
 from daemons import Home
 from patience import WAIT_SECONDS, until
-from processes import holdfast
 
 from holdfast.store.data_folder import DataFolder
 
@@ -24,9 +24,7 @@ class Agent:
     """The other side of `holdfast mcp`: writes requests and reads answers, a line each."""
 
     def __init__(self, home: Home, *words: str):
-        self._process = subprocess.Popen(
-            holdfast("mcp", *words), env=home.environ, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True
-        )
+        self._process = warm.start(["mcp", *words], home.environ, stdin=subprocess.PIPE, stdout=subprocess.PIPE)
         self._answers: queue.Queue[dict[str, Any]] = queue.Queue()
         self._ids = count(1)
         self._reader = threading.Thread(target=self._read)

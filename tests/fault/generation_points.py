@@ -10,7 +10,7 @@ from pathlib import Path
 from kill_points import DISK_EXITS, LATER, NEW, OLD, SYSCALLS, Outcome
 from patience import WAIT_SECONDS
 from processes import environment
-from tracing import breaking, fired, was_killed
+from tracing import breaking, fired, under, was_killed
 
 from holdfast.client import Holdfast
 from holdfast.core.errors import Restoring
@@ -97,7 +97,7 @@ def _run(folder: Path, syscall: str, how: str, when: str) -> tuple[subprocess.Co
     shutil.rmtree(home, ignore_errors=True)
     shutil.copytree(_template(folder), home)
     child = [sys.executable, "-c", CHILD, str(home), str(folder / "captured.db")]
-    command = [*breaking(home, syscall, how, when, log), *child]
+    command = [*under(breaking(home, syscall, how, when, log)), *child]
     path = ":".join(entry for entry in sys.path if entry)
     done = subprocess.run(
         command,

@@ -8,9 +8,8 @@ import subprocess
 from dataclasses import dataclass
 from pathlib import Path
 
-from patience import WAIT_SECONDS
-from processes import Server, environment, holdfast
-from tracing import breaking, fired, was_killed
+from processes import Server
+from tracing import breaking, fired, run_broken, under, was_killed
 
 from holdfast.client import Holdfast
 from holdfast.core.errors import DataDamaged, StorageFailed, StorageFull
@@ -73,9 +72,8 @@ def _remember(
     shutil.rmtree(home, ignore_errors=True)
     if not fresh:
         shutil.copytree(template(folder), home)
-    command = [*breaking(home, syscall, how, when, log), *holdfast("remember", NEW, "--data", str(home), "--json")]
-    done = subprocess.run(command, env=environment(), capture_output=True, text=True, timeout=WAIT_SECONDS, check=False)
-    return done, log
+    words = ("remember", NEW, "--data", str(home), "--json")
+    return run_broken(breaking(home, syscall, how, when, log), words), log
 
 
 def _outcome(folder: Path, done: subprocess.CompletedProcess[str], fired: bool, fresh: bool) -> Outcome:
@@ -89,7 +87,7 @@ def kill_serve(folder: Path, syscall: str, when: int) -> Outcome:
     """`holdfast serve` on a fresh folder, killed at that call of its start; then the folder is examined."""
     home, log = folder / "memory", folder / "strace.log"
     shutil.rmtree(home, ignore_errors=True)
-    with Server(home, prefix=breaking(home, syscall, "signal=KILL", str(when), log)) as server:
+    with Server(home, prefix=under(breaking(home, syscall, "signal=KILL", str(when), log))) as server:
         try:
             server.ready()
         except AssertionError:

@@ -4,16 +4,14 @@ from __future__ import annotations
 
 import shutil
 import subprocess
-import sys
 from collections.abc import Callable
 from functools import partial
 from pathlib import Path
 from typing import Any
 
 from kill_points import LATER, NEW, OLD, Outcome
-from patience import WAIT_SECONDS
-from processes import environment
-from tracing import fired, need_strace, was_killed
+from processes import run
+from tracing import fired, run_broken, was_killed
 
 from holdfast.core.model import Caller
 from holdfast.engine import Engine
@@ -37,8 +35,6 @@ ACTIONS = {
     "restore": ("snapshot", "restore", "000001", "--yes"),
     "prune": ("snapshot", "prune", "--keep", "1", "--yes"),
 }
-
-CHILD = "import sys; from holdfast.cli.main import main; sys.exit(main(sys.argv[1:]))"
 
 
 def _write(folder: Path, files: dict[str, str]) -> None:
@@ -69,21 +65,12 @@ def _template(folder: Path, layout: str) -> Path:
 
 
 def _run_plain(home: Path, layout: str, *words: str) -> None:
-    command = [sys.executable, "-c", CHILD, *words, "--data", str(home), "--json"]
-    done = subprocess.run(
-        command, env=_environment(layout), capture_output=True, text=True, timeout=WAIT_SECONDS, check=False
-    )
+    done = run(home, *words, **_environment(layout))
     assert done.returncode == 0, done.stdout + done.stderr
 
 
 def _environment(layout: str) -> dict[str, str]:
-    path = ":".join(entry for entry in sys.path if entry)
-    return environment(
-        PYTHONPATH=path,
-        PYTHONDONTWRITEBYTECODE="1",
-        HOLDFAST_MEMORY_FOLDERS=FOLDERS,
-        HOLDFAST_SNAPSHOT_LAYOUT=layout,
-    )
+    return {"HOLDFAST_MEMORY_FOLDERS": FOLDERS, "HOLDFAST_SNAPSHOT_LAYOUT": layout}
 
 
 def _run(
@@ -93,12 +80,8 @@ def _run(
     shutil.rmtree(home, ignore_errors=True)
     shutil.copytree(_template(folder, layout), home)
     inject = ["-e", f"trace={syscall}", "-e", f"inject={syscall}:{how}:when={when}"]
-    tracer = [need_strace(), "-f", "-qq", "-o", str(log), *inject]
-    command = [*tracer, sys.executable, "-c", CHILD, *ACTIONS[action], "--data", str(home), "--json"]
-    done = subprocess.run(
-        command, env=_environment(layout), capture_output=True, text=True, timeout=WAIT_SECONDS, check=False
-    )
-    return done, log
+    words = (*ACTIONS[action], "--data", str(home), "--json")
+    return run_broken(["-o", str(log), *inject], words, **_environment(layout)), log
 
 
 def kill_snapshot(folder: Path, syscall: str, when: int, *, action: str, layout: str = "whole") -> Outcome:

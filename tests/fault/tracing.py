@@ -11,7 +11,9 @@ from contextlib import contextmanager
 from pathlib import Path
 
 import pytest
+import warm
 from patience import WAIT_SECONDS
+from processes import environment
 
 
 def need_strace() -> str:
@@ -40,12 +42,30 @@ def paths_of(home: Path) -> list[Path]:
     return [home, *(home / name for name in ("lock", *names)), *generations]
 
 
+def run_broken(options: Sequence[str], words: Sequence[str], **more: str) -> subprocess.CompletedProcess[str]:
+    """`holdfast` with these words under strace, which joins once all is loaded and before the command begins: the
+    thousands of calls that loading makes are none of Holdfast's own, and each would stop for the tracer."""
+    pipes = {"stdout": subprocess.PIPE, "stderr": subprocess.PIPE}
+    with (
+        warm.WarmProcess(words, held=True, env=environment(**more), **pipes) as command,
+        _attached(command.pid, options),
+    ):
+        command.go()
+        out, err = command.communicate(timeout=WAIT_SECONDS)
+    return subprocess.CompletedProcess(words, command.returncode, out, err)
+
+
+def under(options: Sequence[str]) -> list[str]:
+    """The prefix of a command that strace follows from its first call."""
+    return [need_strace(), "-f", "-qq", *options]
+
+
 def breaking(home: Path, syscall: str, how: str, when: str, log: Path) -> list[str]:
-    """The prefix under which a command's calls of `syscall` on the store's files go wrong: `signal=KILL` before
+    """The options of strace under which a command's calls of `syscall` on the store's files go wrong: `signal=KILL` before
     the call happens, or `error=EIO` in its place; `when` is 3 for the third, 3+ for it and all that follow."""
     places = [word for path in paths_of(home) for word in ("-P", str(path))]
     inject = f"inject={syscall}:{how}:when={when}"
-    return [need_strace(), "-f", "-qq", "-o", str(log), *places, "-e", f"trace={syscall}", "-e", inject]
+    return ["-o", str(log), *places, "-e", f"trace={syscall}", "-e", inject]
 
 
 def was_killed(log: Path) -> bool:
@@ -56,10 +76,17 @@ def was_killed(log: Path) -> bool:
 def failing(pid: int, calls: Sequence[str], error: str, log: Path) -> Iterator[None]:
     """While the block runs, these calls of the process fail with the error."""
     names = ",".join(calls)
-    command = [need_strace(), "-f", "-o", str(log), "-p", str(pid), "-e", f"trace={names}"]
-    command += ["-e", f"inject={names}:error={error}"]
+    with _attached(pid, ["-o", str(log), "-e", f"trace={names}", "-e", f"inject={names}:error={error}"]):
+        yield
+
+
+@contextmanager
+def _attached(pid: int, options: Sequence[str]) -> Iterator[None]:
+    """While the block runs, strace follows the process and all its threads."""
     before = len(os.listdir(f"/proc/{pid}/task"))
-    tracer = subprocess.Popen(command, stderr=subprocess.PIPE, text=True)
+    tracer = subprocess.Popen(
+        [need_strace(), "-f", "-p", str(pid), *options], stdin=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True
+    )
     try:
         assert tracer.stderr is not None
         attached = 0

@@ -3,17 +3,17 @@
 from __future__ import annotations
 
 import json
-import subprocess
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 import pytest
+import warm
 from engines import store_of
 from hashing_embedder import HashingEmbedder
 from hypothesis import given, strategies as st
 from patience import WAIT_SECONDS
-from processes import environment, holdfast
+from processes import environment
 from talk import learn, turn
 from world import DAY, World, running
 
@@ -320,16 +320,9 @@ def test_five_hits_take_few_characters_on_the_command_line(tmp_path: Path) -> No
     world = World(tmp_path / "m")
     many(lambda at, text: world.observe(f"s{at}", hook="assistant_message", message=text))
     world.close()
-    command = holdfast("recall", "gateway port", "--limit", "5", "--data", str(tmp_path / "m"))
-    done = subprocess.run(
-        command,
-        env=environment(HOLDFAST_STORE=store_of(tmp_path / "m")),
-        capture_output=True,
-        text=True,
-        timeout=WAIT_SECONDS,
-        check=True,
-        cwd=tmp_path,
-    )
+    words = ("recall", "gateway port", "--limit", "5", "--data", str(tmp_path / "m"))
+    done = warm.run(words, environment(HOLDFAST_STORE=store_of(tmp_path / "m")), WAIT_SECONDS, cwd=tmp_path)
+    assert done.returncode == 0, done.stderr
     assert done.stdout.count("gateway of hall") >= 5
     assert len(done.stdout) <= 3_000
 

@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 import json
-import subprocess
 from pathlib import Path
 from typing import Any
 
 import httpx
 import pytest
+import warm
 from patience import WAIT_SECONDS
-from processes import environment, holdfast
+from processes import environment
 from world import running
 
 from holdfast.ops.registry import TOOLS
@@ -119,17 +119,9 @@ def test_the_command_lists_what_its_option_or_the_environment_says(
         {"jsonrpc": "2.0", "method": "notifications/initialized"},
         LIST,
     ]
-    command = holdfast("mcp", *words, "--data", str(tmp_path / "m"))
+    lines = "".join(f"{json.dumps(one)}\n" for one in said)
 
-    done = subprocess.run(
-        command,
-        input="".join(f"{json.dumps(one)}\n" for one in said),
-        env=environment(**environ),
-        capture_output=True,
-        text=True,
-        timeout=WAIT_SECONDS,
-        check=True,
-    )
+    done = warm.run(["mcp", *words, "--data", str(tmp_path / "m")], environment(**environ), WAIT_SECONDS, input=lines)
 
     answers = [json.loads(line) for line in done.stdout.splitlines()]
     assert len(next(one for one in answers if one["id"] == 1)["result"]["tools"]) == count

@@ -9,8 +9,9 @@ from typing import Any
 
 import httpx
 import pytest
+import warm
 from patience import WAIT_SECONDS
-from processes import environment, holdfast
+from processes import environment
 from world import World, running
 
 from holdfast.core.errors import EmbedderUnavailable, Fault
@@ -95,10 +96,9 @@ WRONG = {"HOLDFAST_EMBEDDER": "minilm", "HOLDFAST_EMBEDDER_PATH": "/nowhere/at/a
 
 
 def command(home: Path, *words: str) -> subprocess.CompletedProcess[str]:
-    run = holdfast(*words, "--data", str(home), "--no-daemon")
-    return subprocess.run(
-        run, env=environment(**WRONG), capture_output=True, text=True, timeout=WAIT_SECONDS, check=True
-    )
+    done = warm.run([*words, "--data", str(home), "--no-daemon"], environment(**WRONG), WAIT_SECONDS)
+    assert done.returncode == 0, done.stderr
+    return done
 
 
 def test_a_command_says_it_on_a_line_of_its_own_after_the_answer(tmp_path: Path) -> None:
@@ -137,15 +137,9 @@ def test_an_agents_process_is_told_at_its_first_search(tmp_path: Path) -> None:
         {"jsonrpc": "2.0", "method": "notifications/initialized"},
         *({"jsonrpc": "2.0", "id": id, "method": "tools/call", "params": call} for id in (1, 2)),
     ]
-    done = subprocess.run(
-        holdfast("mcp", "--data", str(tmp_path / "m"), "--no-daemon"),
-        input="".join(f"{json.dumps(one)}\n" for one in said),
-        env=environment(**WRONG),
-        capture_output=True,
-        text=True,
-        timeout=WAIT_SECONDS,
-        check=True,
-    )
+    words = ("mcp", "--data", str(tmp_path / "m"), "--no-daemon")
+    lines = "".join(f"{json.dumps(one)}\n" for one in said)
+    done = warm.run(words, environment(**WRONG), WAIT_SECONDS, input=lines)
     answers = {one["id"]: one for one in map(json.loads, done.stdout.splitlines()) if one.get("id")}
     notices = [json.loads(answers[id]["result"]["content"][0]["text"]).get("notice") for id in (1, 2)]
     assert str(notices[0]).startswith(WORDS_ONLY)

@@ -5,11 +5,11 @@ from __future__ import annotations
 import os
 import pty
 import subprocess
-import sys
 from pathlib import Path
 from typing import Any
 
 import pytest
+import warm
 from flows import NEW, OLD, Cli, recipient
 from patience import WAIT_SECONDS
 from rows import each
@@ -104,14 +104,12 @@ def test_a_server_writes_to_no_path_that_begins_in_its_own_folder(
 # Prune asks whoever sits at a terminal
 
 
-def at_terminal(cli: Cli, typed: bytes, *words: str) -> subprocess.CompletedProcess[bytes]:
+def at_terminal(cli: Cli, typed: bytes, *words: str) -> subprocess.CompletedProcess[str]:
     """A command whose standard input is a terminal at which somebody types."""
     keyboard, terminal = pty.openpty()
     os.write(keyboard, typed)
-    command = [sys.executable, "-m", "holdfast.cli.main", *words, "--data", str(cli.home)]
-    done = subprocess.run(
-        command, stdin=terminal, capture_output=True, env={**os.environ, **cli.environment}, timeout=WAIT_SECONDS
-    )
+    environ = {**os.environ, **cli.environment}
+    done = warm.run([*words, "--data", str(cli.home)], environ, WAIT_SECONDS, stdin=terminal)
     os.close(keyboard)
     os.close(terminal)
     return done
@@ -143,7 +141,7 @@ def test_a_program_that_undoes_need_not_confirm_it(three: Cli) -> None:
 def test_at_a_terminal_prune_shows_the_plan_and_asks(three: Cli, typed: bytes, left: int) -> None:
     done = at_terminal(three, typed, "snapshot", "prune", "--keep", "1")
 
-    assert b"Remove 2? [y/N]" in done.stdout
+    assert "Remove 2? [y/N]" in done.stdout
     assert three.good("snapshot", "list")["count"] == left
     assert (done.returncode == 0) == (left == 1)
 
@@ -153,8 +151,8 @@ def test_at_a_terminal_a_snapshot_is_shown_before_it_is_deleted(three: Cli, type
     one = three.good("snapshot", "list")["snapshots"][1]
     done = at_terminal(three, typed, "snapshot", "delete", one["id"])
 
-    assert one["createdAt"].encode() in done.stdout
-    assert b"Remove 1? [y/N]" in done.stdout
+    assert one["createdAt"] in done.stdout
+    assert "Remove 1? [y/N]" in done.stdout
     assert three.good("snapshot", "list")["count"] == left
     assert (done.returncode == 0) == (left == 2)
 

@@ -39,7 +39,9 @@ def main(argv: Sequence[str] | None = None) -> int:
             return _help()
         _check_known(words)
         parser = _parser(words)
-        given = parser.parse_args(words)
+        given, unknown = parser.parse_known_args(words)
+        if unknown:  # refused here, so that the command's own help is named
+            given.parser.error(f"unrecognized arguments: {' '.join(unknown)}")
         return int(given.run(given))
     except Fault as fault:
         from holdfast.cli.output.render import print_fault
@@ -143,6 +145,7 @@ def _add(groups: _Groups, words: str, summary: str, known: Mapping[str, Any]) ->
     from holdfast.cli.options import add_arguments, add_common
 
     command = groups.add(words, summary)
+    command.set_defaults(parser=command)
     if words in known:
         known[words].add(command)
         add_common(command)

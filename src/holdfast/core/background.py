@@ -1,4 +1,4 @@
-"""What callers and the background work of a server share."""
+"""What callers and the background work of a server share, and the thread that such work runs on."""
 
 from __future__ import annotations
 
@@ -10,6 +10,26 @@ from collections.abc import Callable, Iterable
 # is not counted.
 MOST_RECORDS = 2_000
 STEP_SECONDS = 0.1  # another server on the same database may learn it, and cannot notify
+
+
+class BackgroundThread:
+    """A thread of a server: `_loop` is its work, until `_stop` is set."""
+
+    def __init__(self, name: str):
+        self._stop = threading.Event()
+        self._thread = threading.Thread(target=self._loop, name=name, daemon=True)
+
+    def start(self) -> None:
+        self._thread.start()
+
+    def stop(self) -> None:
+        """Stop it and wait until it has ended."""
+        self._stop.set()
+        if self._thread.is_alive():
+            self._thread.join()
+
+    def _loop(self) -> None:
+        raise NotImplementedError
 
 
 class RecallCounter:

@@ -139,6 +139,17 @@ def claim(handle: int, *, shared: bool = False) -> bool:
     return True
 
 
+@contextmanager
+def alone_in(folder: Path) -> Iterator[None]:
+    """No other process is inside such a block for this folder; they wait for each other."""
+    handle = os.open(folder, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
+    try:
+        fcntl.flock(handle, fcntl.LOCK_EX)
+        yield
+    finally:
+        release(handle)
+
+
 def release(handle: int) -> None:
     """Give the lock back and close: a child that was started meanwhile may share the handle."""
     with suppress(OSError):

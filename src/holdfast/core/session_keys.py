@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-from functools import lru_cache
 from urllib.parse import quote, unquote
 
 
-@lru_cache(maxsize=512)  # projects and agents are few, and each write needs the key of its own
 def key_of(*parts: str | None) -> str:
     """The parts, encoded and joined by slashes; None is an empty part."""
     return "/".join(quote(part or "", safe="") for part in parts)

@@ -9,7 +9,8 @@ from collections.abc import Sequence
 from holdfast.core.model import Memory, Observation
 from holdfast.learn.sessions.results import ProfileDigest
 from holdfast.learn.sessions.steps import error_of, in_order, prompt_of
-from holdfast.learn.statements.keywords import PREFERENCE, clip, matching, normal
+from holdfast.learn.statements.keywords import PREFERENCE, matching, normal
+from holdfast.text.excerpt import clip
 
 _TOP = 20
 _LISTED = 10

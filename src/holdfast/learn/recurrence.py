@@ -20,7 +20,8 @@ from holdfast.learn.sessions.steps import (
     in_order,
     only_looks,
 )
-from holdfast.learn.statements.keywords import clip, closed, counted, joined
+from holdfast.learn.statements.keywords import closed, counted, joined
+from holdfast.text.excerpt import clip
 
 MAX_FINDINGS = 100
 _MAX_SOURCES = 5_000  # as many as are read: forgetting one of them must find this again

@@ -24,7 +24,8 @@ from holdfast.learn.sessions.steps import (
     tests_of,
     todos_of,
 )
-from holdfast.learn.statements.keywords import DECISION, PENDING, PREFERENCE, REASON, clip, matching, normal
+from holdfast.learn.statements.keywords import DECISION, PENDING, PREFERENCE, REASON, matching, normal
+from holdfast.text.excerpt import clip
 
 MAX_LINES = 8
 SLOT_LINE_CHARS = 600  # a sentence is at most as long: none is cut

@@ -62,7 +62,8 @@ class UMOInfo:
         return self.to_umo()
 
 
-# The same few chats are parsed for every memory that is read.
+# The same few chats are parsed for every memory that is read: without both caches a list of 200 takes 1.25 times as
+# long (bench/mechanisms.py).
 
 
 @lru_cache(maxsize=4_096)

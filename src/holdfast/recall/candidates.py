@@ -132,9 +132,7 @@ def _nearest(
     return {hit.seq: hit.cosine for hit in hits}
 
 
-class RankingRow(
-    NamedTuple
-):  # hundreds are made for each question, and a frozen dataclass takes five times as long to make
+class RankingRow(NamedTuple):
     """What is read of a record to rank it."""
 
     seq: int

@@ -5,7 +5,6 @@ from __future__ import annotations
 import math
 from collections import Counter
 from collections.abc import Sequence
-from functools import lru_cache
 
 from holdfast.store import tokenizer
 from holdfast.text.sentences import sentences
@@ -84,6 +83,5 @@ def _scores(texts: Sequence[str], query: str) -> list[float]:
     return [sum(rarity[stem] for stem in some) for some in held]
 
 
-@lru_cache(maxsize=4_096)
 def stems(text: str) -> frozenset[str]:
     return frozenset(stem for word in tokenizer.query(text) for stem in tokenizer.stems(word))

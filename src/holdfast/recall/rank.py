@@ -77,7 +77,7 @@ MAX_WEIGHT = 1e6
 MAX_LENGTH = 1e9
 
 
-class Candidate(NamedTuple):  # hundreds are made for each question; see `RankingRow` in candidates.py
+class Candidate(NamedTuple):
     """A record that may answer, with all that the order depends on."""
 
     seq: int  # identity; newer is larger

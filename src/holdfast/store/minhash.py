@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import re
 from collections.abc import Collection, Sequence
-from functools import lru_cache
 from itertools import repeat
 from zlib import crc32
 
@@ -20,8 +19,6 @@ _BLANKS = {code: " " for code in range(128) if not chr(code).isalnum()}
 SKETCH_HASHES = 8
 
 
-# A memory's words are wanted three times while it is stored: to compare it, to sketch it, to sketch it again.
-@lru_cache(maxsize=64)
 def distinct_words(text: str) -> frozenset[str]:
     """The text's words, lower-cased; a CJK character counts as a word."""
     lowered = text.lower()
@@ -75,7 +72,6 @@ def _tells(token: str) -> bool:
     return token[0].isupper() and lowered not in STOP_WORDS
 
 
-@lru_cache(maxsize=64)
 def sketch(text: str, words: frozenset[str], scope: str) -> tuple[int, ...]:
     """The smallest hashes of the words; stop-words are left out, as their lists would be endless.
 

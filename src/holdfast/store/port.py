@@ -89,7 +89,7 @@ def where(**equal: Any) -> tuple[Condition, ...]:
     return tuple(Condition(column, "=", value) for column, value in equal.items() if value is not None)
 
 
-class WordHit(NamedTuple):  # this and the next ones are made by the hundred for each question: see `Row` in gather.py
+class WordHit(NamedTuple):
     """A record that holds the words, and how well (higher is better)."""
 
     seq: int

@@ -63,3 +63,20 @@ def _fitting(lines: list[str], room: int) -> list[str]:
             break
         kept.append(line)
     return kept
+
+
+def one_line(text: str) -> str:
+    return " ".join(text.split())
+
+
+def clip(text: str, limit: int) -> str:
+    """The text on one line of at most `limit` characters, with an ellipsis where it was shortened."""
+    window = text[: limit * 8]
+    line = one_line(window)
+    if len(line) <= limit and len(window) == len(text):
+        return line
+    head = line[: limit - 1]
+    space = head.rfind(" ")
+    if len(line) >= limit and space > limit * 2 // 3:
+        head = head[:space]
+    return head.rstrip(" ,;:") + "…"

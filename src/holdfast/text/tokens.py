@@ -71,7 +71,7 @@ _SCRIPTS = (
 _STARTS = tuple(start for start, _rate in _SCRIPTS)
 
 
-@lru_cache(maxsize=2_048)  # what is found is found again
+@lru_cache(maxsize=2_048)  # without it a context takes 1.4 times as long (bench/mechanisms.py)
 def estimate(text: str) -> int:
     """Tokens of the text; rather a little too many than too few."""
     foreign = _is_foreign(text)

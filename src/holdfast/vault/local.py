@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import errno
-import fcntl
 import itertools
 import os
 import stat
@@ -12,7 +11,7 @@ from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import BinaryIO
 
-from holdfast.core.disk import FULL, claim, make_folder, publish, release, sync_folder
+from holdfast.core.disk import FULL, alone_in, claim, make_folder, publish, release, sync_folder
 from holdfast.core.errors import Conflict, Fault, NotFound, VaultFull, VaultRefused, VaultUnreachable
 from holdfast.core.ports import Capabilities, Upload, VaultObject, VaultState
 from holdfast.vault.names import check_name, check_prefix, is_part
@@ -69,7 +68,7 @@ class LocalVault:
                 raise Conflict(f"vault: {name} was changed by another writer")
             with _temporary(path.parent) as (temporary, handle):
                 _copy(data, handle)
-                with _alone_in(path.parent):
+                with alone_in(path.parent):
                     if not _has_tag(path, tag):
                         raise Conflict(f"vault: {name} was changed by another writer")
                     temporary.rename(path)
@@ -117,7 +116,7 @@ class LocalVault:
             self._inside(path.parent)
             if stat.S_ISDIR(path.lstat().st_mode):
                 return  # a beginning of names, not a name
-            with _alone_in(path.parent):
+            with alone_in(path.parent):
                 path.unlink()
             sync_folder(path.parent)
 
@@ -191,17 +190,6 @@ def _tag(seen: os.stat_result) -> str:
 def _has_tag(path: Path, tag: str) -> bool:
     seen = _seen(path)
     return seen is not None and _tag(seen) == tag
-
-
-@contextmanager
-def _alone_in(folder: Path) -> Iterator[None]:
-    """No other process replaces or deletes names of this folder inside the block."""
-    handle = os.open(folder, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
-    try:
-        fcntl.flock(handle, fcntl.LOCK_EX)
-        yield
-    finally:
-        release(handle)
 
 
 def _walk(folder: Path, before: str, prefix: str, after: str) -> Iterator[VaultObject]:

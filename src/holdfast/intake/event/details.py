@@ -10,8 +10,9 @@ from typing import Any
 from holdfast.core.model import Json
 from holdfast.intake.event.hook_event import HookEvent
 from holdfast.intake.event.outcome import Outcome, outcome_of
-from holdfast.intake.event.text_cleanup import cut, one_line
+from holdfast.intake.event.text_cleanup import cut
 from holdfast.intake.event.touched_files import files_of, patch_of
+from holdfast.text.excerpt import one_line
 
 _COMMAND_KEYS = ("command", "cmd", "CommandLine", "commandLine", "script", "argv")
 _QUERY_KEYS = ("query", "pattern", "q", "Query", "search_term", "searchTerm", "glob_pattern", "regex")

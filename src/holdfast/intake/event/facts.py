@@ -6,7 +6,7 @@ import re
 
 from holdfast.intake.event.details import DetailChange, Details, todo_items
 from holdfast.intake.event.hook_event import HookEvent
-from holdfast.intake.event.text_cleanup import clip, one_line
+from holdfast.text.excerpt import clip, one_line
 
 MAX_FACTS = 8
 _FACT_CHARS = 200

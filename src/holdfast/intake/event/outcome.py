@@ -8,7 +8,7 @@ from typing import Any
 
 from holdfast.intake.event.failures import failing_names, is_runner
 from holdfast.intake.event.hook_event import HookEvent
-from holdfast.intake.event.text_cleanup import clip
+from holdfast.text.excerpt import clip
 
 _EXIT_KEYS = ("exit_code", "exitCode", "returncode", "return_code", "exit_status")
 _EXIT_TEXT = re.compile(r"\bexit(?:ed)?(?: with)?(?: code| status)?:? (\d{1,3})\b", re.IGNORECASE)

@@ -29,23 +29,6 @@ _IMAGE_BLOCKS = frozenset({"image", "inputimage", "imageurl", "outputimage"})
 _TEXT_KEYS = ("stdout", "output", "text", "content", "file", "result", "message", "stderr", "error")
 
 
-def one_line(text: str) -> str:
-    return " ".join(text.split())
-
-
-def clip(text: str, limit: int) -> str:
-    """The text on one line of at most `limit` characters, with an ellipsis where it was shortened."""
-    window = text[: limit * 8]
-    line = one_line(window)
-    if len(line) <= limit and len(window) == len(text):
-        return line
-    head = line[: limit - 1]
-    space = head.rfind(" ")
-    if len(line) >= limit and space > limit * 2 // 3:
-        head = head[:space]
-    return head.rstrip(" ,;:") + "…"
-
-
 def cut(text: str, limit: int = CUT_CHARS) -> str:
     """Beginning and end of a long text and its lines about failures, without images, colours and control characters."""
     if "data:image" in text:

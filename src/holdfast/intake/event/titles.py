@@ -6,9 +6,10 @@ import re
 
 from holdfast.intake.event.details import DetailChange, Details, todo_items
 from holdfast.intake.event.hook_event import HookEvent
-from holdfast.intake.event.text_cleanup import clip, one_line, readable
+from holdfast.intake.event.text_cleanup import readable
 from holdfast.intake.event.tool_kinds import split_tool
 from holdfast.intake.event.touched_files import short_path
+from holdfast.text.excerpt import clip, one_line
 
 TITLE_CHARS = 80
 SUBTITLE_CHARS = 120

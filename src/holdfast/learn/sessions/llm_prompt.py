@@ -15,7 +15,8 @@ from typing import Any
 from holdfast.core.model import Observation
 from holdfast.learn.sessions.results import SessionDigest
 from holdfast.learn.sessions.steps import in_order, prompt_of, said_of
-from holdfast.learn.statements.keywords import clip, closed
+from holdfast.learn.statements.keywords import closed
+from holdfast.text.excerpt import clip
 
 SESSION_INSTRUCTION = (
     "You summarize the record of one session of a software agent. The record stands between a line "

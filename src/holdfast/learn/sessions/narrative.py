@@ -11,7 +11,8 @@ from collections.abc import Sequence
 from holdfast.core.model import Observation, Statement
 from holdfast.learn.sessions.results import SessionDigest
 from holdfast.learn.sessions.steps import requests, weighed_concepts
-from holdfast.learn.statements.keywords import clip, closed, normal
+from holdfast.learn.statements.keywords import closed, normal
+from holdfast.text.excerpt import clip
 from holdfast.text.sentences import sentences
 
 NARRATIVE_CHARS = 1_200

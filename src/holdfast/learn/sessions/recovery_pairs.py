@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from holdfast.core.model import Observation
 from holdfast.learn.sessions.steps import command_of, error_of, failed, only_looks, program_of
-from holdfast.learn.statements.keywords import clip
+from holdfast.text.excerpt import clip
 
 _AHEAD = 6
 

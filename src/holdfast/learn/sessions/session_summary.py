@@ -23,7 +23,8 @@ from holdfast.learn.sessions.steps import (
     tests_of,
     weighed_concepts,
 )
-from holdfast.learn.statements.keywords import clip, closed, counted, joined, normal
+from holdfast.learn.statements.keywords import closed, counted, joined, normal
+from holdfast.text.excerpt import clip
 
 CRYSTAL_CHARS = 4_000
 _MAX_SOURCES = 5_000  # as many as are read: forgetting one of them must find this again

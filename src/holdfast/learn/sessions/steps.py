@@ -10,7 +10,8 @@ from typing import Any
 import orjson
 
 from holdfast.core.model import Json, Observation
-from holdfast.learn.statements.keywords import DECISION, REASON, RULE, clip, matching
+from holdfast.learn.statements.keywords import DECISION, REASON, RULE, matching
+from holdfast.text.excerpt import clip
 
 _PROMPT_HOOKS = frozenset({"prompt_submit", "UserPromptSubmit", "user_prompt_submit"})
 _SPEAKING = frozenset({"conversation", "subagent", "decision", "discovery", "other"})

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from functools import lru_cache
 
 from holdfast.learn.statements.stems import COMMON, stems, tokens
-from holdfast.learn.statements.values import values
+from holdfast.learn.statements.values import KEPT_TEXTS, values
 
 SHORTEST_NAME = 6
 SHORTEST_QUOTE = 10
@@ -167,7 +167,7 @@ def _names_any(text: str, pieces: frozenset[str]) -> bool:
     return any(piece.lower() in tokens(text) for piece in pieces if piece[0].isalpha())
 
 
-@lru_cache(maxsize=8_192)
+@lru_cache(maxsize=KEPT_TEXTS)
 def _stated_numbers(text: str) -> frozenset[str]:
     stated = values(text)
     found = [value.core for value in stated if value.is_number or value.kind in ("clock", "address")]

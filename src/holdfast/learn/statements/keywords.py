@@ -5,6 +5,8 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable
 
+from holdfast.text.excerpt import clip
+
 SENTENCE_CHARS = 200
 
 _BREAK = re.compile(r"(?<=[.!?])\s+|(?<=[。！？])|\n+")
@@ -66,19 +68,6 @@ def matching(texts: Iterable[str], pattern: re.Pattern[str]) -> list[str]:
 def normal(line: str) -> str:
     """What two wordings of the same line share: no bullets, no case, no end mark, single spaces."""
     return " ".join(_BULLET.sub("", line).lower().split()).rstrip(".!。！…")
-
-
-def clip(text: str, limit: int) -> str:
-    """The text on one line of at most `limit` characters, with an ellipsis where it was shortened."""
-    window = text[: limit * 8]
-    line = " ".join(window.split())
-    if len(line) <= limit and len(window) == len(text):
-        return line
-    head = line[: limit - 1]
-    space = head.rfind(" ")
-    if len(line) >= limit and space > limit * 2 // 3:
-        head = head[:space]
-    return head.rstrip(" ,;:") + "…"
 
 
 def joined(parts: Iterable[str], limit: int) -> str:

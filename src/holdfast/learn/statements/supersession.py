@@ -31,7 +31,7 @@ from holdfast.learn.statements.edits import Claim, names_what_was_taken
 from holdfast.learn.statements.session_turns import Turn, turn_around
 from holdfast.learn.statements.stems import subject_of
 from holdfast.learn.statements.text_vectors import TextVectors
-from holdfast.learn.statements.values import values, without_values
+from holdfast.learn.statements.values import KEPT_TEXTS, values, without_values
 from holdfast.store.port import Condition, Reader, Tx, where
 from holdfast.store.queries.stale_summaries import mark_sessions_of
 from holdfast.store.tables import MEMORIES, OBSERVATIONS, RELATIONS, STATEMENTS
@@ -128,17 +128,17 @@ def _comparable(old: str, new: Claim) -> bool:
     return names_what_was_taken(old, new.edits)
 
 
-@lru_cache(maxsize=8_192)
+@lru_cache(maxsize=KEPT_TEXTS)
 def _subject(text: str) -> frozenset[str]:
     return subject_of(text)
 
 
-@lru_cache(maxsize=8_192)
+@lru_cache(maxsize=KEPT_TEXTS)
 def _tokens(text: str) -> frozenset[str]:
     return frozenset(re.findall(r"[\w./:-]*\w", text.lower()))
 
 
-@lru_cache(maxsize=8_192)
+@lru_cache(maxsize=KEPT_TEXTS)
 def _cores(text: str) -> frozenset[str]:
     return frozenset(value.core for value in values(text))
 

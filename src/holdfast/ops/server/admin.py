@@ -89,9 +89,6 @@ class HealthAnswer(TypedDict):
     warnings: NotRequired[list[str]]  # for an admin: about keys that may be lost
 
 
-_UNREADABLE = (DataDamaged, DataTooNew, RestorePending, StoreUnreachable)
-
-
 class _Measures(TypedDict):
     index: IndexHealth
     events: EventsHealth

@@ -4,11 +4,11 @@ its folder is gone."""
 from __future__ import annotations
 
 import os
-import threading
 from collections.abc import Callable
 
 from starlette.types import ASGIApp, Receive, Scope, Send
 
+from holdfast.core.background import BackgroundThread
 from holdfast.core.errors import Fault
 from holdfast.core.model import Caller
 from holdfast.core.ports import Clock
@@ -47,25 +47,19 @@ class ServerUsage:
         return 0.0 if self._open else self._clock.steady() - self._last
 
 
-class IdleStop:
+class IdleStop(BackgroundThread):
     """A thread that stops the server once it has been idle for long enough."""
 
     def __init__(self, usage: ServerUsage, engine: Engine, stop: Callable[[], None]):
+        super().__init__("idle")
         self._usage = usage
         self._engine = engine
         self._stop_server = stop
         self._seconds = engine.settings.idle
-        self._stop = threading.Event()
-        self._thread = threading.Thread(target=self._loop, name="idle", daemon=True)
 
     def start(self) -> None:
         if self._seconds:
-            self._thread.start()
-
-    def stop(self) -> None:
-        self._stop.set()
-        if self._thread.is_alive():
-            self._thread.join()
+            super().start()
 
     def _loop(self) -> None:
         while not self._stop.wait(min(LOOK_SECONDS, self._seconds)):

@@ -7,9 +7,9 @@ from __future__ import annotations
 
 import dataclasses
 import logging
-import threading
 
 from holdfast.context import CallContext
+from holdfast.core.background import BackgroundThread
 from holdfast.core.errors import Fault, Restoring
 from holdfast.core.model import Caller
 from holdfast.core.session_keys import session_name
@@ -32,30 +32,28 @@ WHOLE_LOOK_SECONDS = 3_600.0
 log = logging.getLogger("holdfast")
 
 
-class LearningThread:
+class LearningThread(BackgroundThread):
     """Learns from what is stored until it is stopped."""
 
     def __init__(self, engine: Engine):
+        super().__init__("learning")
         self._engine = engine
-        self._stop = threading.Event()
         self._seen = -1  # the last write up to which everything was learnt
         self._learnt: dict[str, int] = {}  # the same by tenant
         self._idle_due = 0.0
         self._whole_due: dict[str, float] = {}  # by tenant
         self._vectors = TextVectors()
-        self._thread = threading.Thread(target=self._loop, name="learning", daemon=True)
 
     def start(self) -> None:
         self._engine.learning.set_working(True)
-        self._thread.start()
+        super().start()
 
     def stop(self) -> None:
         """Stop it and wait until it has ended."""
         self._stop.set()
         self._engine.learning.set_working(False)
         self._engine.learning.wake()
-        if self._thread.is_alive():
-            self._thread.join()
+        super().stop()
 
     def _loop(self) -> None:
         pause = LOOK_SECONDS

@@ -8,9 +8,9 @@ from __future__ import annotations
 
 import dataclasses
 import logging
-import threading
 
 from holdfast.context import CallContext
+from holdfast.core.background import BackgroundThread
 from holdfast.core.errors import Fault
 from holdfast.core.model import Caller
 from holdfast.engine import Engine
@@ -30,25 +30,24 @@ JOB = "maintenance"
 log = logging.getLogger("holdfast")
 
 
-class Maintenance:
+class Maintenance(BackgroundThread):
     """Runs the background work until it is stopped; vectors, which may take long, on a thread of their own."""
 
     def __init__(self, engine: Engine):
+        super().__init__("maintenance")
         self._engine = engine
-        self._stop = threading.Event()
         self._vectors = VectorWorker(engine)
         self._drawn: dict[str, int] = {}  # by tenant, the last write from which insights were drawn
-        self._thread = threading.Thread(target=self._loop, name="maintenance", daemon=True)
 
     def start(self) -> None:
-        self._thread.start()
+        super().start()
         self._vectors.start()
 
     def stop(self) -> None:
         """Stop it and wait until it has ended."""
-        self._stop.set()
+        self._stop.set()  # both at once
         self._vectors.stop()
-        self._thread.join()
+        super().stop()
         try:
             self.keep_recalls()
         except Fault as fault:  # the disk; a server that stops has more to close

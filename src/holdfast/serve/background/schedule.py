@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import logging
-import threading
 from collections.abc import Mapping
 
+from holdfast.core.background import BackgroundThread
 from holdfast.core.errors import Fault
 from holdfast.core.model import Caller
 from holdfast.engine import Engine
@@ -28,11 +28,12 @@ EXCHANGES = ("restore", "undo", "merge")
 log = logging.getLogger("holdfast")
 
 
-class SnapshotSchedule:
+class SnapshotSchedule(BackgroundThread):
     """Makes a snapshot whenever the last one is old enough and something changed, and once another memory was made the
     live one; sends what waits for the vault; reads snapshots again that were not checked yet."""
 
     def __init__(self, engine: Engine):
+        super().__init__("snapshots")
         self._engine = engine
         self._every = engine.settings.snapshot_every
         self._made: dict[str, float] = {}  # by tenant, by the steady clock: the other one may jump
@@ -40,17 +41,6 @@ class SnapshotSchedule:
         self._unsent: set[str] = set()  # tenants whose newest snapshot the vault may not have yet
         self._passed: set[str] = set()  # snapshots that were read, and for which no note could be written
         self._looked_at: Store | None = None  # the last store whose pages were checked
-        self._stop = threading.Event()
-        self._thread = threading.Thread(target=self._loop, name="snapshots", daemon=True)
-
-    def start(self) -> None:
-        self._thread.start()
-
-    def stop(self) -> None:
-        """Stop it and wait until it has ended."""
-        self._stop.set()
-        if self._thread.is_alive():
-            self._thread.join()
 
     def _loop(self) -> None:
         while not self._stop.wait(min(LOOK_SECONDS, self._every or LOOK_SECONDS)):

@@ -8,8 +8,8 @@ from __future__ import annotations
 
 import logging
 import os
-import threading
 
+from holdfast.core.background import BackgroundThread
 from holdfast.core.errors import Fault
 from holdfast.core.model import Caller, Json
 from holdfast.engine import Engine
@@ -36,23 +36,14 @@ TAKEN = {
 log = logging.getLogger("holdfast")
 
 
-class SpoolIntake:
+class SpoolIntake(BackgroundThread):
     """A thread that empties the spool of the engine's folder until it is stopped."""
 
     def __init__(self, engine: Engine):
+        super().__init__("spool")
         self._engine = engine
         self._folder = str(engine.folder.home)
-        self._stop = threading.Event()
         self._said = ""  # what was logged last
-        self._thread = threading.Thread(target=self._loop, name="spool", daemon=True)
-
-    def start(self) -> None:
-        self._thread.start()
-
-    def stop(self) -> None:
-        """Stop it and wait until it has ended."""
-        self._stop.set()
-        self._thread.join()
 
     def _loop(self) -> None:
         self._drop_old_marks()

@@ -9,6 +9,7 @@ from __future__ import annotations
 import threading
 from dataclasses import dataclass
 
+from holdfast.core.background import BackgroundThread
 from holdfast.core.model import Event
 from holdfast.engine import Engine
 from holdfast.intake.embed_queue import EmbedQueue
@@ -29,29 +30,27 @@ class _WriteMark:
     at: float
 
 
-class VectorWorker:
+class VectorWorker(BackgroundThread):
     """Makes vectors until it is stopped."""
 
     def __init__(self, engine: Engine):
+        super().__init__("vectors")
         self._engine = engine
-        self._stop = threading.Event()
         self._written = threading.Event()
         self._follower = self._new_follower()
         self._began = engine.clock.steady()
         self._mark = _WriteMark(0, self._began)
         self._seen = 0  # the last write that was noticed
-        self._thread = threading.Thread(target=self._run, name="vectors", daemon=True)
 
     def start(self) -> None:
         self._engine.publishers.append(self)
-        self._thread.start()
+        super().start()
 
     def stop(self) -> None:
         """Stop it and wait until it has ended."""
         self._stop.set()
         self._written.set()
-        if self._thread.is_alive():
-            self._thread.join()
+        super().stop()
         if self in self._engine.publishers:
             self._engine.publishers.remove(self)
 
@@ -59,7 +58,7 @@ class VectorWorker:
         """Something was written."""
         self._written.set()
 
-    def _run(self) -> None:
+    def _loop(self) -> None:
         while not self._stop.is_set():
             if self._written.wait(IDLE_SECONDS):
                 self._stop.wait(SETTLE_SECONDS)

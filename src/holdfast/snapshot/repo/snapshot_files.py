@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import fcntl
 import os
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -11,7 +10,7 @@ from hashlib import sha256
 from pathlib import Path
 
 from holdfast.core.bundle_names import BODIES, MANIFEST, SIDECAR
-from holdfast.core.disk import make_folder, publish, release, sync_folder, write_new
+from holdfast.core.disk import alone_in, make_folder, publish, sync_folder, write_new
 from holdfast.core.errors import Conflict, InvalidRequest, SnapshotDamaged
 from holdfast.snapshot.bundle.canonical import Malformed
 from holdfast.snapshot.bundle.hashed_copy import checked, copy_new, open_file
@@ -88,7 +87,7 @@ def export_files(folder: Path, files: SnapshotFiles, target: Path) -> list[Path]
     """
     into = _folder_for(target, files.manifest.body_name)
     make_folder(into)
-    with _alone_in(into):
+    with alone_in(into):
         names = [files.manifest.body_name, *files.small]
         for name in names:
             if os.path.lexists(into / name):
@@ -142,17 +141,6 @@ def _folder_for(target: Path, body_name: str) -> Path:
     if target.exists() or target.name.endswith(BODIES):
         raise InvalidRequest("export: the target must be a folder")
     return target
-
-
-@contextmanager
-def _alone_in(folder: Path) -> Iterator[None]:
-    """One export at a time into a folder: then what an earlier one left there is abandoned."""
-    handle = os.open(folder, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
-    try:
-        fcntl.flock(handle, fcntl.LOCK_EX)
-        yield
-    finally:
-        release(handle)
 
 
 @contextmanager

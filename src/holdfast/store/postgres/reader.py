@@ -2,20 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from functools import partial
-from typing import Any, TypeVar
+from collections.abc import Callable, Iterator, Sequence
+from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 from psycopg.pq import TransactionStatus
 
 from holdfast.core.errors import DataDamaged
 from holdfast.core.model import Dispatch, Token
-from holdfast.store.fulltext.bounds import bounds_of, is_of_few, neighbours
+from holdfast.store.fulltext.bounds import bounds_of, is_of_few
 from holdfast.store.fulltext.parts import ScopeBounds
+from holdfast.store.fulltext.word_reads import T, WordReads
 from holdfast.store.fulltext.word_search import WordIndex
-from holdfast.store.port import Condition, R, Table, WordHits, scope
+from holdfast.store.port import Condition, R, Table
 from holdfast.store.postgres.conditions import clause, columns_of, order_by
 from holdfast.store.postgres.pool import EVERY_SPACE, Connect, Space, WordDatabase, faults
 from holdfast.store.postgres.session import Row
@@ -23,23 +22,20 @@ from holdfast.store.postgres.vectors.code_cache import CodeCache
 from holdfast.store.postgres.vectors.vector_rows import VectorReads
 from holdfast.store.rows import RowCodec, shape_of
 from holdfast.store.tables import TABLES, TOKENS
-from holdfast.store.tokenizer import stems
 
 FEW = 5_000  # records that are fetched by their numbers rather than looked for among all
 STREAMED = 500  # rows that `each` holds at once
 NOWHERE = -1  # a space that does not exist: queries of a tenant without a memory find nothing
 
-T = TypeVar("T")
 
-
-class PostgresReader(VectorReads):
+class PostgresReader(VectorReads, WordReads):
     """Reads through the connections it is given; fulfils `port.Reader`."""
 
     def __init__(self, connect: Connect, index: WordIndex, *, alone: bool = False, codes: CodeCache | None = None):
         """`alone`: the connections are one that has a transaction open, in which nothing cached of the index is
         true."""
         super().__init__(connect, alone=alone)
-        self._index = index
+        self._word_index = index
         self._codes = codes
 
     def _space(self, tenant: str) -> int:
@@ -113,7 +109,7 @@ class PostgresReader(VectorReads):
 
     def count(self, table: Table[Any], tenant: str, *conditions: Condition) -> int:
         if conditions and (bounds := self._indexed(table, conditions)) is not None:
-            return self._words(tenant, lambda db, space: self._index.count(db, space, bounds))
+            return self._words(tenant, lambda db, space: self._word_index.count(db, space, bounds))
         where, values = self._narrow(table, tenant, conditions)
         return int(self.rows(f"SELECT count(*) FROM {table.name} WHERE {where}", values, self._space(tenant))[0][0])
 
@@ -126,18 +122,12 @@ class PostgresReader(VectorReads):
 
     def spread(self, table: Table[Any], tenant: str, width: int, *conditions: Condition) -> dict[int, int]:
         if (bounds := self._indexed(table, conditions)) is not None:
-            ats = self._words(tenant, lambda db, space: self._index.times(db, space, bounds))
+            ats = self._words(tenant, lambda db, space: self._word_index.times(db, space, bounds))
             spans, counts = np.unique(ats // width, return_counts=True)
             return dict(zip(spans.tolist(), counts.tolist(), strict=True))
         where, values = self._narrow(table, tenant, conditions)
         sql = f"SELECT {table.timed} / %s AS span, count(*) FROM {table.name} WHERE {where} GROUP BY span"
         return {span: count for span, count in self.rows(sql, [width, *values], self._space(tenant))}
-
-    def newest(self, table: Table[Any], tenant: str, limit: int, *conditions: Condition) -> NDArray[np.int64]:
-        bounds, rest = bounds_of(table, conditions)
-        if table.index is None or rest:
-            raise KeyError(f"{table.name}: the index does not know {', '.join(one.column for one in rest)}")
-        return self._words(tenant, lambda db, space: self._index.last(db, space, bounds, limit))
 
     def _narrow(self, table: Table[Any], tenant: str, conditions: Sequence[Condition]) -> tuple[str, list[Any]]:
         """The clause of the conditions. Where few records hold one of several values, the index of words knows which.
@@ -147,42 +137,10 @@ class PostgresReader(VectorReads):
         more = [] if found is None else [Condition("seq", "in", found.tolist())]
         return clause(table, self._space(tenant), [*more, *conditions])
 
-    def words(
-        self, table: Table[Any], tenant: str, query: Sequence[str], conditions: Sequence[Condition], limit: int
-    ) -> WordHits:
-        terms = list(dict.fromkeys(token for word in query for token in stems(word)))
-        bounds, rest = bounds_of(table, conditions)
-        check = partial(self._passing, table, tenant, rest) if rest else None
-        return self._words(tenant, lambda db, space: self._index.search(db, space, terms, bounds, limit, check))
-
     def _passing(self, table: Table[Any], tenant: str, conditions: Sequence[Condition], seqs: list[int]) -> set[int]:
         space = self._space(tenant)
         where, values = clause(table, space, [Condition("seq", "in", seqs), *conditions])
         return {seq for (seq,) in self.rows(f"SELECT seq FROM {table.name} WHERE {where}", values, space)}
-
-    def beside(
-        self,
-        table: Table[Any],
-        tenant: str,
-        column: str,
-        around: Mapping[str, Sequence[int]],
-        reach: int,
-        conditions: Sequence[Condition] = (),
-    ) -> dict[str, list[int]]:
-        scopes = {value: scope(table.name, column, value) for value in around}
-        bounds, _ = bounds_of(table, conditions)
-        inside = bounds if bounds.of_few else ScopeBounds()
-        listed = self._words(tenant, lambda db, space: self._index.listed(db, space, list(scopes.values()), inside))
-        return {value: neighbours(listed[scopes[value]], seqs, reach) for value, seqs in around.items()}
-
-    def within(
-        self, table: Table[Any], tenant: str, conditions: Sequence[Condition], most: int
-    ) -> NDArray[np.int64] | None:
-        bounds, rest = bounds_of(table, conditions)
-        found = self._words(tenant, lambda db, space: self._index.members(db, space, bounds, most))
-        if found is None or not rest:
-            return found
-        return np.array(sorted(self._passing(table, tenant, rest, found.tolist())), np.int64)
 
     def values(
         self, table: Table[Any], tenant: str, columns: Sequence[str], seqs: Sequence[int], *conditions: Condition

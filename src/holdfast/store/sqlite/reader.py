@@ -2,22 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from functools import lru_cache, partial
+from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
 import apsw
 import numpy as np
 import orjson
-from numpy.typing import NDArray
 
 from holdfast.core.errors import DataDamaged
 from holdfast.core.model import Dispatch, Token
 from holdfast.store.damage import DamageWatch
-from holdfast.store.fulltext.bounds import bounds_of, is_of_few, neighbours
+from holdfast.store.fulltext.bounds import bounds_of, is_of_few
 from holdfast.store.fulltext.parts import ScopeBounds
+from holdfast.store.fulltext.word_reads import T, WordReads
 from holdfast.store.fulltext.word_search import WordIndex
-from holdfast.store.port import Condition, R, Table, Usage, WordHits, scope
+from holdfast.store.port import Condition, R, Table, Usage
 from holdfast.store.rows import Row, RowCodec, shape_of
 from holdfast.store.sqlite.event_queue import count_dispatches, read_dispatches
 from holdfast.store.sqlite.faults import DamageReporting, as_faults
@@ -25,7 +24,6 @@ from holdfast.store.sqlite.recall_counts import count_recalls, last_recalls
 from holdfast.store.sqlite.vectors.codes import VectorCodes
 from holdfast.store.sqlite.vectors.nearest import VectorReads
 from holdfast.store.tables import COUNTED, TABLES, TOKENS
-from holdfast.store.tokenizer import stems
 
 FEW = 5_000  # records that are fetched one by one rather than looked for among all
 
@@ -41,7 +39,6 @@ def _any_sql(name: str, arity: int) -> str:
     return f"({name} IN ({marks}) OR EXISTS (SELECT 1 FROM json_each({name}) WHERE value IN ({marks})))"
 
 
-@lru_cache(maxsize=512)
 def _where(table: Table[Any], conditions: tuple[tuple[str, str, int], ...], prefix: str = "") -> str:
     """The WHERE clause; values are always bound, and names must be columns of the table."""
     shape = shape_of(table)
@@ -91,12 +88,11 @@ def _order(shape: RowCodec, order: str) -> str:
     return f"{column} {direction}" if column == "seq" else f"{column} {direction}, seq {direction}"
 
 
-@lru_cache(maxsize=64)
 def _columns(table: Table[Any], prefix: str = "") -> str:
     return ", ".join(f"{prefix}{column}" for column in (*shape_of(table).columns, "checksum"))
 
 
-class SqliteReader(VectorReads):
+class SqliteReader(VectorReads, WordReads):
     """Reads through one connection; fulfils `port.Reader`."""
 
     def __init__(
@@ -115,6 +111,10 @@ class SqliteReader(VectorReads):
         self._codes = codes
         self._stream = stream
         self._word_index = index or WordIndex()
+
+    def _words(self, tenant: str, ask: Callable[[Any, Any], T]) -> T:
+        with self._faults:
+            return ask(self._db, tenant)
 
     def _rows(self, sql: str, values: Sequence[Any]) -> list[Row]:
         with self._faults:
@@ -221,13 +221,6 @@ class SqliteReader(VectorReads):
         sql = f"SELECT {table.timed} / ? AS span, count(*) FROM {table.name} WHERE {clause} GROUP BY span"
         return dict(self._rows(sql, [width, *values]))
 
-    def newest(self, table: Table[Any], tenant: str, limit: int, *conditions: Condition) -> NDArray[np.int64]:
-        bounds, rest = bounds_of(table, conditions)
-        if table.index is None or rest:
-            raise KeyError(f"{table.name}: the index does not know {', '.join(one.column for one in rest)}")
-        with self._faults:
-            return self._word_index.last(self._db, tenant, bounds, limit)
-
     def _narrow(self, table: Table[Any], tenant: str, conditions: Sequence[Condition]) -> tuple[str, list[Any]]:
         """The clause of the conditions. Where few records hold one of several values, the index of words knows which:
         listing the 20 memories that a caller may see of 10,000 took 21 ms without it.
@@ -243,47 +236,11 @@ class SqliteReader(VectorReads):
             return clause, values
         return f"seq IN carray(?) AND +{clause}", [apsw.carray(found), *values]
 
-    def words(
-        self, table: Table[Any], tenant: str, query: Sequence[str], conditions: Sequence[Condition], limit: int
-    ) -> WordHits:
-        terms = list(dict.fromkeys(token for word in query for token in stems(word)))
-        bounds, rest = bounds_of(table, conditions)
-        check = partial(self._passing, table, tenant, rest) if rest else None
-        with self._faults:
-            return self._word_index.search(self._db, tenant, terms, bounds, limit, check)
-
     def _passing(self, table: Table[Any], tenant: str, conditions: Sequence[Condition], seqs: list[int]) -> set[int]:
         clause, values = _clause(table, tenant, conditions, "r.")
         asked = f"json_each(?) AS asked CROSS JOIN {table.name} AS r ON r.seq = asked.value"
         sql = f"SELECT r.seq FROM {asked} WHERE {clause}"
         return {seq for (seq,) in self._rows(sql, [orjson.dumps(seqs).decode(), *values])}
-
-    def beside(
-        self,
-        table: Table[Any],
-        tenant: str,
-        column: str,
-        around: Mapping[str, Sequence[int]],
-        reach: int,
-        conditions: Sequence[Condition] = (),
-    ) -> dict[str, list[int]]:
-        scopes = {value: scope(table.name, column, value) for value in around}
-        bounds, _ = bounds_of(table, conditions)
-        with self._faults:
-            listed = self._word_index.listed(
-                self._db, tenant, list(scopes.values()), bounds if bounds.of_few else ScopeBounds()
-            )
-        return {value: neighbours(listed[scopes[value]], seqs, reach) for value, seqs in around.items()}
-
-    def within(
-        self, table: Table[Any], tenant: str, conditions: Sequence[Condition], most: int
-    ) -> NDArray[np.int64] | None:
-        bounds, rest = bounds_of(table, conditions)
-        with self._faults:
-            found = self._word_index.members(self._db, tenant, bounds, most)
-        if found is None or not rest:
-            return found
-        return np.array(sorted(self._passing(table, tenant, rest, found.tolist())), np.int64)
 
     def values(
         self, table: Table[Any], tenant: str, columns: Sequence[str], seqs: Sequence[int], *conditions: Condition
