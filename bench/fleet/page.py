@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import json
 import os
-from collections.abc import Mapping
+from collections.abc import Sequence
+from dataclasses import asdict
 from pathlib import Path
 
 import fleet
-from fleet.figures import Part, sizing_table, table
+from fleet.figures import Figure, Part, sizing_table, table
 
 PAGE = fleet.ROOT / "docs" / "benchmarks" / "fleet.md"
 HEAD = """# Several servers on PostgreSQL
@@ -23,10 +25,27 @@ the real model.
 """
 
 
-def text_of(parts: Mapping[str, Part]) -> str:
-    figures = [one for part in parts.values() for one in part.figures]
-    sizing = [one for part in parts.values() for one in part.sizing]
-    notes = [one for part in parts.values() for one in part.notes]
+KEPT = fleet.ROOT / "build" / "fleet"
+
+
+def keep(name: str, part: Part) -> None:
+    """Note what a measurement found, for the page."""
+    KEPT.mkdir(parents=True, exist_ok=True)
+    (KEPT / f"{name}.json").write_text(json.dumps(asdict(part)), encoding="utf-8")
+
+
+def _kept(name: str) -> Part | None:
+    path = KEPT / f"{name}.json"
+    if not path.exists():
+        return None
+    found = json.loads(path.read_text(encoding="utf-8"))
+    return Part([Figure(**one) for one in found["figures"]], [tuple(one) for one in found["sizing"]], found["notes"])
+
+
+def text_of(parts: Sequence[Part]) -> str:
+    figures = [one for part in parts for one in part.figures]
+    sizing = [one for part in parts for one in part.sizing]
+    notes = [one for part in parts for one in part.notes]
     pieces = [table(figures)]
     if notes:
         pieces.append("## How it was measured\n\n" + "\n".join(f"- {one}" for one in notes))
@@ -35,5 +54,8 @@ def text_of(parts: Mapping[str, Part]) -> str:
     return "\n\n".join(pieces) + "\n"
 
 
-def write(parts: Mapping[str, Part], page: Path = PAGE) -> None:
-    page.write_text(HEAD.format(cores=os.cpu_count()) + text_of(parts), encoding="utf-8")
+def write(names: Sequence[str], page: Path = PAGE) -> None:
+    """Write the page, if all of these were measured."""
+    parts = [part for name in names if (part := _kept(name)) is not None]
+    if len(parts) == len(names):
+        page.write_text(HEAD.format(cores=os.cpu_count()) + text_of(parts), encoding="utf-8")
