@@ -15,6 +15,7 @@ import time
 from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
+from typing import TypeVar
 
 import fleet
 from client import text
@@ -24,6 +25,8 @@ from fleet.database import BIN, DATABASE, Cluster, database, size_of
 from fleet.figures import Figure, Part, p99, table
 from fleet.filling import carry, fill, mark_followed, opened
 from fleet.sizes import Sizes
+
+T = TypeVar("T")
 
 WRITERS = 4
 PAUSE_SECONDS = 0.02  # between two writes: these are agents and not a load that takes all processors
@@ -37,19 +40,17 @@ class Writers:
         self._port = port
         self._tokens = tokens_of(port, [f"beside-{number}" for number in range(WRITERS)])
 
-    def during(self, work: Callable[[], object]) -> tuple[float, list[float]]:
-        """How long the work took, in seconds, and the writes beside it, in milliseconds."""
+    def during(self, work: Callable[[], T]) -> tuple[T, list[float]]:
+        """What the work gave, and how long the writes beside it took, in milliseconds."""
         stop, took = threading.Event(), list[float]()
         threads = [threading.Thread(target=self._write, args=(token, stop, took)) for token in self._tokens.values()]
         for thread in threads:
             thread.start()
-        began = time.perf_counter()
-        work()
-        elapsed = time.perf_counter() - began
+        done = work()
         stop.set()
         for thread in threads:
             thread.join()
-        return elapsed, took
+        return done, took
 
     def _write(self, token: str, stop: threading.Event, took: list[float]) -> None:
         client, chance = Client(self._port, token), random.Random(token)
@@ -63,24 +64,30 @@ class Writers:
 
 CAPTURE = """
 import sys
+import time
 from pathlib import Path
 sys.path.insert(0, {bench!r})
 from fleet.filling import opened
 engine = opened(Path({home!r}), {url!r})
+began = time.perf_counter()
 engine.capture(Path({file!r}), {tenant!r}, check={check})
+sys.stdout.write(str(time.perf_counter() - began))
 engine.close()
 """
 
 
-def captured(home: Path, url: str, file: Path, check: bool) -> None:
-    """In a process of its own, as the server's snapshot on a schedule is beside its requests."""
+def captured(home: Path, url: str, file: Path, check: bool) -> float:
+    """Seconds of a capture in a process of its own, beside the server that the writers use."""
     names = {"bench": str(fleet.ROOT / "bench"), "home": str(home), "url": url, "file": str(file), "tenant": TENANT}
-    subprocess.run([sys.executable, "-c", CAPTURE.format(**names, check=check)], check=True)
+    command = [sys.executable, "-c", CAPTURE.format(**names, check=check)]
+    return float(subprocess.run(command, check=True, stdout=subprocess.PIPE).stdout)
 
 
-def dumped(server: Cluster, file: Path) -> None:
+def dumped(server: Cluster, file: Path) -> float:
     command = [str(BIN / "pg_dump"), "-f", str(file), server.url("postgres")]
+    began = time.perf_counter()
     subprocess.run(command, check=True)
+    return time.perf_counter() - began
 
 
 def measure(server: Cluster, folder: Path, sizes: Sizes) -> Part:
@@ -97,7 +104,6 @@ def measure(server: Cluster, folder: Path, sizes: Sizes) -> Part:
         embedded.close(), shared.close()
     megabytes = size_of(server, DATABASE) / 1e6
     home, file, dump = folder / "capturer", folder / "captured.db", folder / "dump.sql"
-    start = _timed(lambda: opened(home, url).close())
     with fleet_of(1, folder / "servers", url, **PLAIN) as (one,):
         writers = Writers(one.port)
         writers.during(lambda: time.sleep(1))
@@ -106,8 +112,7 @@ def measure(server: Cluster, folder: Path, sizes: Sizes) -> Part:
         ours, beside = writers.during(lambda: captured(home, url, file, False))
         checked, _ = writers.during(lambda: captured(home, url, file, True))
         again, beside_dump = writers.during(lambda: dumped(server, dump))
-    theirs, ours, checked = min(plain, again), ours - start, checked - start
-    return _part(megabytes, ours, checked, theirs, idle, beside, beside_dump, file, dump)
+    return _part(megabytes, ours, checked, min(plain, again), idle, beside, beside_dump, file, dump)
 
 
 def _part(
@@ -137,12 +142,6 @@ def _part(
         "or as often as they are answered, also during pg_dump."
     )
     return Part(figures, sizing, [note])
-
-
-def _timed(work: Callable[[], object]) -> float:
-    began = time.perf_counter()
-    work()
-    return time.perf_counter() - began
 
 
 def main() -> None:

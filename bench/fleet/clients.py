@@ -13,8 +13,8 @@ from typing import Any
 from intake import Server
 
 API = "/agentmemory"
-# Measurements say which embedder they take; what learns in the background would take time from what is measured.
-PLAIN = {"HOLDFAST_EMBEDDER": "none", "HOLDFAST_LEARN": "off"}
+# Vectors are made in the background, and would take the processors from the writes that are measured.
+PLAIN = {"HOLDFAST_EMBEDDER": "none"}
 
 
 @contextmanager

@@ -49,8 +49,43 @@ class Load:
         self._postmaster = int((server.data / "postmaster.pid").read_text().split()[0])
 
     def seconds(self) -> float:
-        children = Path(f"/proc/{self._postmaster}/task/{self._postmaster}/children").read_text().split()
-        return processor_seconds(self._postmaster, ended=True) + sum(processor_seconds(int(one)) for one in children)
+        running = sum(processor_seconds(one) for one in _children(self._postmaster))
+        return processor_seconds(self._postmaster, ended=True) + running
+
+
+class Meter:
+    """Processor time of processes and of the database's sessions, exact enough for one request. It must not be used
+    while sessions begin or end."""
+
+    def __init__(self, pids: Sequence[int], server: Cluster | None = None):
+        self._pids = pids
+        self._postmaster = int((server.data / "postmaster.pid").read_text().split()[0]) if server else 0
+
+    def milliseconds(self) -> float:
+        sessions = _children(self._postmaster) if self._postmaster else []
+        tasks = (task for pid in (*self._pids, *sessions) for task in Path(f"/proc/{pid}/task").glob("*/schedstat"))
+        return sum(_run_time(task) for task in tasks) / 1e6
+
+
+def sessions(server: Cluster) -> list[float]:
+    """The memory of each session of a Holdfast server that it does not share, in megabytes."""
+    sql = "SELECT pid FROM pg_stat_activity WHERE application_name = 'holdfast'"
+    with psycopg.connect(server.url("postgres")) as db:
+        found = [pid for (pid,) in db.execute(sql)]
+    rollups = (Path(f"/proc/{pid}/smaps_rollup").read_text().splitlines() for pid in found)
+    return [sum(int(line.split()[1]) for line in one if line.startswith("Private_")) / 1024 for one in rollups]
+
+
+def _run_time(path: Path) -> int:
+    """Nanoseconds; 0 of a thread that has ended."""
+    try:
+        return int(path.read_text().split()[0])
+    except (FileNotFoundError, ProcessLookupError):
+        return 0
+
+
+def _children(pid: int) -> list[int]:
+    return [int(one) for one in Path(f"/proc/{pid}/task/{pid}/children").read_text().split()]
 
 
 def processor_seconds(pid: int, *, ended: bool = False) -> float:

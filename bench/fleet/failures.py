@@ -14,6 +14,7 @@ import sys
 import tempfile
 import threading
 import time
+from collections import Counter
 from collections.abc import Callable, Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass, field, replace
@@ -46,6 +47,7 @@ class Load:
     again: int = 0  # requests that were sent more than once
     failed: int = 0  # after all tries
     longest: float = 0.0  # seconds
+    refusals: Counter[str] = field(default_factory=Counter)  # the last answer to requests that failed
     _stop: threading.Event = field(default_factory=threading.Event)
     _lock: threading.Lock = field(default_factory=threading.Lock)
 
@@ -55,20 +57,23 @@ class Load:
         while not self._stop.is_set():
             body, key = {"content": text(chance)}, f"{number}-{chance.random()}"
             began, tries, id = time.monotonic(), 0, None
+            refusal = ""
             while id is None and time.monotonic() - began < PATIENCE_SECONDS:
-                id, tries = _id_of(clients[at % len(clients)], body, key), tries + 1
+                id, refusal = _id_of(clients[at % len(clients)], body, key)
+                tries += 1
                 if id is None:  # the next server, and a little later
                     at += 1
                     time.sleep(PAUSE_SECONDS)
-            self._note(id, tries, time.monotonic() - began)
+            self._note(id, tries, time.monotonic() - began, refusal)
 
-    def _note(self, id: str | None, tries: int, seconds: float) -> None:
+    def _note(self, id: str | None, tries: int, seconds: float, refusal: str) -> None:
         with self._lock:
             self.requests += 1
             self.again += tries > 1
             self.longest = max(self.longest, seconds)
             if id is None:
                 self.failed += 1
+                self.refusals[refusal] += 1
             else:
                 self.acknowledged.append(id)
 
@@ -85,16 +90,15 @@ class Load:
             thread.join()
 
 
-def _id_of(client: Client, body: dict[str, str], key: str) -> str | None:
-    """The id of the memory that was stored; None if it is to be tried again."""
+def _id_of(client: Client, body: dict[str, str], key: str) -> tuple[str | None, str]:
+    """The id of the memory that was stored; or none, if it is to be tried again, and why."""
     try:
         status, answer = client.post("/remember", body, **{"Idempotency-Key": key})
-    except (OSError, HTTPException):
-        return None
+    except (OSError, HTTPException) as error:
+        return None, type(error).__name__
     if status in (200, 201):
-        return str(answer["memory"]["id"])
-    assert status in (409, 429, 500, 502, 503), answer  # 409: the first try is still under way at the other server
-    return None
+        return str(answer["memory"]["id"]), ""
+    return None, f"{status} {answer.get('code')}"
 
 
 def _stored(url: str) -> list[str]:
@@ -113,13 +117,14 @@ def figure(what: str, load: Load, stored: Sequence[str], goal: float) -> Figure:
         f"{lost}; {share:.2%}",
         f"0; < {goal:.1%}",
         lost == 0 and share < goal,
+        "; ".join(f"{count} × {why}" for why, count in load.refusals.items()),
     )
 
 
 def killed_server(server: Cluster, folder: Path, sizes: Sizes) -> Figure:
     with fleet_of(SERVERS, folder, server.url(), **PLAIN) as servers:
         load = Load([one.port for one in servers], tokens_of(servers[0].port, TENANTS))
-        load.during(sizes.seconds, servers[1].process.kill)
+        load.during(3 * sizes.seconds, servers[1].process.kill)
         return figure("one of four servers killed under load", load, _stored(server.url("postgres")), 0.001)
 
 
@@ -130,7 +135,7 @@ def restarted(server: Cluster, folder: Path, sizes: Sizes) -> Figure:
 
     with fleet_of(SERVERS, folder, server.url(), **PLAIN) as servers:
         load = Load([one.port for one in servers], tokens_of(servers[0].port, TENANTS))
-        load.during(sizes.seconds, event)
+        load.during(3 * sizes.seconds, event)
         return figure("PostgreSQL restarted under load", load, _stored(server.url("postgres")), 0.01)
 
 
@@ -146,7 +151,7 @@ def promoted(server: Cluster, folder: Path, sizes: Sizes) -> Figure:
         url = f"postgresql://holdfast@/memory?host={server.folder},{second.folder}"
         with fleet_of(SERVERS, folder, url, **PLAIN) as servers:
             load = Load([one.port for one in servers], tokens_of(servers[0].port, TENANTS))
-            load.during(sizes.seconds, event)
+            load.during(3 * sizes.seconds, event)
             return figure("primary lost, synchronous standby promoted", load, _stored(second.url("postgres")), 0.01)
 
 

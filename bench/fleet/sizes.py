@@ -11,7 +11,7 @@ class Sizes:
     """The goals are about the sizes that stand here; `QUICK` is for work on the measurements themselves."""
 
     search: tuple[int, ...] = (10_000, 100_000)
-    questions: int = 60
+    questions: int = 40
     tenants: int = 1_000
     memories: int = 1_000  # of each of them
     templates: int = 20  # different ones among them

@@ -26,7 +26,7 @@ from client import text
 from intake import Server
 
 from fleet.clients import PLAIN, Client, fleet_of, tokens_of
-from fleet.database import BIN, Cluster, Load, create_database, database, processor_seconds
+from fleet.database import BIN, Cluster, Load, create_database, database, processor_seconds, sessions
 from fleet.figures import Figure, Part, p50, p99, sizing_table, table
 from fleet.sizes import Sizes
 
@@ -160,9 +160,21 @@ def measure(server: Cluster, folder: Path, sizes: Sizes) -> Part:
             one.append(load(server, servers[:1], tokens, sizes.seconds, seed, name))
             four.append(load(server, servers, tokens, sizes.seconds, seed + 50, name))
         idle = alone(servers[0], tokens[TENANTS[0]])
+        memory = _memory(server, servers)
     log = int(statistics.median(rate.log_bytes / rate.writes for rate in one))
     plain, plain_cost = inserts(server, name, log, sizes.seconds)
-    return _part(_middle(one), _middle(four), plain, plain_cost, log, idle)
+    part = _part(_middle(one), _middle(four), plain, plain_cost, log, idle)
+    return replace(part, sizing=[*part.sizing, *memory])
+
+
+def _memory(server: Cluster, servers: Sequence[Server]) -> list[tuple[str, str]]:
+    held, number = sessions(server), len(servers)
+    used = statistics.mean(one.resident_mb() for one in servers)
+    return [
+        ("memory of a server without an embedding model, after these writes", f"{used:.0f} MB"),
+        (f"sessions of {number} servers at the database", f"{len(held)}"),
+        ("memory of a session at the database that it does not share, mean / most", f"{statistics.mean(held):.1f} / {max(held):.1f} MB"),
+    ]
 
 
 def alone(server: Server, token: str) -> list[float]:

@@ -378,3 +378,13 @@ def test_a_write_that_came_out_of_turn_is_carried_out_after_the_others(
     assert {note.id for note in one.read().find(NOTES, "acme")} == {"first", "held", "together"}
     assert {note.id for note in one.read().find(NOTES, "borealis")} == {"first", "together"}
     assert one.verify() == []
+
+
+def test_lists_of_numbers_and_of_words_arrive_as_they_are(opened: Callable[[], PostgresStore]) -> None:
+    lists: list[list[Any]] = [[1, -2, 2**62], [], [None, 3], ["a", 'b,"c"', "{}"], [1.5], [True, False]]
+    with opened().pool.connection() as db:
+        for numbers in lists[:3]:
+            assert db.execute("SELECT %s::bigint[]", (numbers,)).fetchone() == (numbers,)
+        assert db.execute("SELECT %s::text[]", (lists[3],)).fetchone() == (lists[3],)
+        assert db.execute("SELECT %s::float8[]", (lists[4],)).fetchone() == (lists[4],)
+        assert db.execute("SELECT %s::boolean[]", (lists[5],)).fetchone() == (lists[5],)
