@@ -8,3 +8,10 @@ os.environ["OPENBLAS_NUM_THREADS"] = "1"  # before numpy is loaded
 
 ROOT = Path(__file__).parents[2]
 sys.path[:0] = [str(ROOT / "bench"), str(ROOT / "tests"), str(ROOT / "tests" / "store")]
+
+
+def work_folder() -> Path:
+    """Where data folders are made: on the disk of this repository."""
+    folder = ROOT / "build" / "fleet"
+    folder.mkdir(parents=True, exist_ok=True)
+    return folder

@@ -148,7 +148,7 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--memories", type=int, default=100_000)
     given = parser.parse_args()
-    with database() as server, tempfile.TemporaryDirectory(dir=fleet.ROOT) as name:
+    with database() as server, tempfile.TemporaryDirectory(dir=fleet.work_folder()) as name:
         part = measure(server, Path(name), replace(Sizes(), captured=given.memories))
     sys.stdout.write(table(part.figures) + "\n")
 

@@ -13,8 +13,10 @@ from typing import Any
 from intake import Server
 
 API = "/agentmemory"
-# Vectors are made in the background, and would take the processors from the writes that are measured.
-PLAIN = {"HOLDFAST_EMBEDDER": "none"}
+# What servers do in the background would take the processors from what is measured: snapshots on schedule, whose first
+# ones of all tenants are due at the start, and in measurements of writes the vectors.
+QUIET = {"HOLDFAST_SNAPSHOT_EVERY": "off"}
+PLAIN = {**QUIET, "HOLDFAST_EMBEDDER": "none"}
 
 
 @contextmanager

@@ -182,7 +182,7 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--seconds", type=float, default=15.0)
     given = parser.parse_args()
-    with database() as server, tempfile.TemporaryDirectory(dir=fleet.ROOT) as name:
+    with database() as server, tempfile.TemporaryDirectory(dir=fleet.work_folder()) as name:
         part = measure(server, Path(name), replace(Sizes(), seconds=given.seconds))
     sys.stdout.write(table(part.figures) + "\n")
 

@@ -19,6 +19,7 @@ from intake import Server
 from measure import Row, interval, mean
 from through import ask, remember, settle
 
+from fleet.clients import QUIET
 from fleet.database import Cluster, create_database, database
 from fleet.figures import Figure, Part, table
 from fleet.sizes import Sizes
@@ -46,7 +47,7 @@ def measure(server: Cluster, folder: Path, sizes: Sizes) -> Part:
         collections = collections[:1]
     found: list[list[Row]] = []
     for place, url in (("shared", create_database(server, "quality")), ("embedded", "")):
-        one = Server(folder / place, HOLDFAST_STORE=url)
+        one = Server(folder / place, HOLDFAST_STORE=url, **QUIET)
         try:
             found.append(rows_of(one, collections))
         finally:
@@ -73,7 +74,7 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--locomo", type=Path)
     given = parser.parse_args()
-    with database() as server, tempfile.TemporaryDirectory(dir=fleet.ROOT) as name:
+    with database() as server, tempfile.TemporaryDirectory(dir=fleet.work_folder()) as name:
         part = measure(server, Path(name), replace(Sizes(), locomo=given.locomo))
     sys.stdout.write(table(part.figures) + "\n")
 

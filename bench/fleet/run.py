@@ -45,7 +45,7 @@ def main() -> None:
     for name in chosen:
         began = time.perf_counter()
         # Each has a server and a folder of its own, on a disk that keeps what it is given.
-        with database() as server, tempfile.TemporaryDirectory(dir=fleet.ROOT) as folder:
+        with database() as server, tempfile.TemporaryDirectory(dir=fleet.work_folder()) as folder:
             part = MEASUREMENTS[name](server, Path(folder), sizes)
         sys.stdout.write(f"{name}, {time.perf_counter() - began:.0f} s\n\n{page.text_of([part])}\n")
         sys.stdout.flush()

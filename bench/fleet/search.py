@@ -107,7 +107,7 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--size", type=int, nargs="+", default=[10_000])
     given = parser.parse_args()
-    with database() as server, tempfile.TemporaryDirectory(dir=fleet.ROOT) as name:
+    with database() as server, tempfile.TemporaryDirectory(dir=fleet.work_folder()) as name:
         part = measure(server, Path(name), replace(Sizes(), search=tuple(given.size)))
     sys.stdout.write(table(part.figures) + "\n")
 

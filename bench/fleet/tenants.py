@@ -11,6 +11,7 @@ import sys
 import tempfile
 import time
 from collections.abc import Sequence
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 from pathlib import Path
 
@@ -19,7 +20,7 @@ from client import text
 from intake import Server
 from scale import questions
 
-from fleet.clients import Client, fleet_of, tokens_of
+from fleet.clients import QUIET, Client, fleet_of, tokens_of
 from fleet.copies import copy_tenant
 from fleet.database import Cluster, Meter, database, size_of
 from fleet.figures import Figure, Part, p50, sizing_table, table
@@ -107,13 +108,17 @@ def never_seen(server: Cluster, ours: Server, theirs: Server, tokens: dict[str, 
 
 def resident(server: Server, tokens: dict[str, str], start: float) -> Figure:
     """Each tenant searches and writes."""
-    chance, asked = random.Random(3), questions(60)
-    for tenant, token in tokens.items():
-        client = Client(server.port, token)
+    asked = questions(60)
+
+    def use(tenant: str) -> None:
+        chance, client = random.Random(tenant), Client(server.port, tokens[tenant])
         search(client, chance.choice(asked))
         status, answer = client.post("/remember", {"content": f"{tenant} {text(chance)}"})
         assert status == 201, answer
         client.close()
+
+    with ThreadPoolExecutor(4) as threads:
+        assert len(list(threads.map(use, tokens))) == len(tokens)
     used = server.resident_mb()
     return Figure(
         f"memory of a server after searches and writes of {len(tokens):,} tenants",
@@ -128,13 +133,13 @@ def measure(server: Cluster, folder: Path, sizes: Sizes) -> Part:
     tenants = fill_all(server, folder, sizes)
     sizing = space_of(server, len(tenants) * sizes.memories)
     sizing.append(("database of all tenants", f"{size_of(server) / 1e9:.1f} GB"))
-    with fleet_of(1, folder, server.url()) as (ours,):
+    with fleet_of(1, folder, server.url(), **QUIET) as (ours,):
         start = ours.resident_mb()
         tokens = tokens_of(ours.port, tenants)
-    theirs = Server(folder / "embedded")
+    theirs = Server(folder / "embedded", **QUIET)
     try:
         alone = tokens_of(theirs.port, sorted({template_of(one) for one in tenants}))
-        with fleet_of(1, folder / "fresh", server.url()) as (ours,):
+        with fleet_of(1, folder / "fresh", server.url(), **QUIET) as (ours,):
             start = ours.resident_mb()
             first = never_seen(server, ours, theirs, dict(tokens), alone, sizes.sampled)
             figures = [first, resident(ours, tokens, start)]
@@ -149,7 +154,7 @@ def main() -> None:
     parser.add_argument("--memories", type=int, default=1_000)
     given = parser.parse_args()
     sizes = replace(Sizes(), tenants=given.tenants, memories=given.memories)
-    with database() as server, tempfile.TemporaryDirectory(dir=fleet.ROOT) as name:
+    with database() as server, tempfile.TemporaryDirectory(dir=fleet.work_folder()) as name:
         part = measure(server, Path(name), sizes)
     sys.stdout.write(f"{table(part.figures)}\n\n{sizing_table(part.sizing)}\n")
 

@@ -230,7 +230,7 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--seconds", type=float, default=8.0)
     given = parser.parse_args()
-    with database() as server, tempfile.TemporaryDirectory(dir=fleet.ROOT) as name:
+    with database() as server, tempfile.TemporaryDirectory(dir=fleet.work_folder()) as name:
         part = measure(server, Path(name), replace(Sizes(), seconds=given.seconds))
     sys.stdout.write(f"{table(part.figures)}\n\n{sizing_table(part.sizing)}\n")
 
