@@ -87,7 +87,7 @@ bench: $(DEV_STAMP) weights
 	$(if $(wildcard $(LOCOMO)),$(BIN)/python bench/through.py --locomo $(LOCOMO))
 
 # Figures of the store on PostgreSQL, with several servers and while they fail; written to docs/benchmarks/fleet.md. Takes
-# about half an hour and 12 GB of disk. ONLY=search,writes measures a part and writes no page.
+# about half an hour and 12 GB of disk. ONLY=search,writes renews that part of the page.
 ONLY ?=
 bench-fleet: $(DEV_STAMP) weights
 	$(BIN)/python bench/fleet/run.py $(if $(wildcard $(LOCOMO)),--locomo $(LOCOMO)) $(if $(ONLY),--only $(ONLY))

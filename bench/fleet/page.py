@@ -14,9 +14,10 @@ from fleet.figures import Figure, Part, sizing_table, table
 PAGE = fleet.ROOT / "docs" / "benchmarks" / "fleet.md"
 HEAD = """# Several servers on PostgreSQL
 
-Written by `make bench-fleet`. All of it is of one run on one machine, which runs the database, the servers and their
-clients, and has {cores} processors: ratios say more than numbers. PostgreSQL has fsync on and 1 GB of shared buffers, and is
-reached over its socket.
+Written by `make bench-fleet`. Each figure is a ratio of one run on one machine, which runs the database, the servers and
+their clients, and has {cores} processors. The machine is shared: searches are judged by the processor time of all that
+takes part, server and database, and the clock stands beside it. PostgreSQL has fsync on and 1 GB of shared buffers, and
+is reached over its socket. Servers make no snapshots on schedule meanwhile.
 
 Texts are made of a vocabulary whose frequencies fall as those of natural text do; vectors are drawn, under the name of
 the embedding model, so they tell of cost only. What is relevant is measured by the first row alone, with real texts and
@@ -55,7 +56,10 @@ def text_of(parts: Sequence[Part]) -> str:
 
 
 def write(names: Sequence[str], page: Path = PAGE) -> None:
-    """Write the page, if all of these were measured."""
-    parts = [part for name in names if (part := _kept(name)) is not None]
-    if len(parts) == len(names):
-        page.write_text(HEAD.format(cores=os.cpu_count()) + text_of(parts), encoding="utf-8")
+    """Write the page from what was measured last, and name what was not."""
+    parts = {name: _kept(name) for name in names}
+    text = HEAD.format(cores=os.cpu_count()) + text_of([part for part in parts.values() if part is not None])
+    missing = [name for name, part in parts.items() if part is None]
+    if missing:
+        text += f"\nNot measured yet: {', '.join(missing)}. `make bench-fleet ONLY={','.join(missing)}` adds it.\n"
+    page.write_text(text, encoding="utf-8")

@@ -2,7 +2,7 @@
 
     python bench/fleet/run.py [--only search,quality] [--quick] [--locomo FILE]
 
-The page is written from what was measured last at full size, once all of it was.
+The page is written from what was measured last at full size.
 """
 
 from __future__ import annotations
@@ -51,8 +51,7 @@ def main() -> None:
         sys.stdout.flush()
         if not given.quick:
             page.keep(name, part)
-    if not given.quick:
-        page.write(list(MEASUREMENTS))
+            page.write(list(MEASUREMENTS))
 
 
 if __name__ == "__main__":
