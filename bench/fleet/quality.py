@@ -40,7 +40,8 @@ def rows_of(server: Server, collections: Sequence[sets.Collection]) -> list[Row]
 
 def measure(server: Cluster, folder: Path, sizes: Sizes) -> Part:
     if sizes.locomo is not None:
-        name, collections = "LoCoMo", sets.locomo(sizes.locomo)
+        collections = sets.locomo(sizes.locomo)
+        name = f"LoCoMo ({len(collections)} conversations)"
     else:
         name, collections = "conversations with an assistant", sets.assistant()
     if sizes.rounds == 1:
