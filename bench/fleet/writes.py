@@ -217,7 +217,7 @@ def _part(one: Rate, four: Rate, plain: float, plain_cost: float, log: int, idle
         ("`remember`, processor time of the server / of the database", f"{one.cost(one.servers):.2f} / {one.cost(one.database):.2f} ms"),
         ("… at four servers", f"{four.cost(four.servers):.2f} / {four.cost(four.database):.2f} ms"),
         ("`remember` a second, for each processor of servers / of the database", f"{1000 / four.cost(four.servers):,.0f} / {1000 / four.cost(four.database):,.0f}"),
-        ("`remember` of one connection, nothing else going on, p50 / p99", f"{p50(idle):.1f} / {p99(idle):.1f} ms"),
+        ("`remember` of one connection, no other writes, p50 / p99", f"{p50(idle):.1f} / {p99(idle):.1f} ms"),
         ("log (WAL) of a `remember`", f"{log:,} bytes"),
     ]  # fmt: skip
     return Part(figures, sizing)
