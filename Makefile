@@ -28,7 +28,7 @@ LOCKED := requirements/build.txt requirements/base.txt requirements/embed.txt
 INSTALL := $(VENV)/bin/pip install --quiet --require-hashes
 INSTALL_HOLDFAST := $(VENV)/bin/pip install --quiet --no-deps --no-build-isolation -e .
 
-.PHONY: serve weights quick test conformance faults check lock docs pictures bench release clean
+.PHONY: serve weights quick test conformance faults check lock docs pictures bench bench-fleet release clean
 
 serve: $(STAMP) weights
 	$(BIN)/holdfast serve
@@ -89,6 +89,12 @@ bench: $(DEV_STAMP) weights
 	$(BIN)/python bench/quality.py $(if $(wildcard $(LOCOMO)),--locomo $(LOCOMO),--sets assistant,assistant-long,coding,library,manual) \
 		$(if $(PACKAGES),--packages $(PACKAGES))
 	$(if $(wildcard $(LOCOMO)),$(BIN)/python bench/through.py --locomo $(LOCOMO))
+
+# Figures of the store on PostgreSQL, with several servers and while they fail; written to docs/benchmarks/fleet.md. Takes
+# about half an hour and 12 GB of disk. ONLY=search,writes renews that part of the page.
+ONLY ?=
+bench-fleet: $(DEV_STAMP) weights
+	$(BIN)/python bench/fleet/run.py $(if $(wildcard $(LOCOMO)),--locomo $(LOCOMO)) $(if $(ONLY),--only $(ONLY))
 
 check: $(DEV_STAMP)
 	$(BIN)/ruff check src tests tools

@@ -31,11 +31,12 @@ ROUNDS = 3
 class Server:
     """`holdfast serve` in a process of its own."""
 
-    def __init__(self, home: Path):
-        env = {**os.environ, "MAX_OBS_PER_SESSION": "1000000"}
+    def __init__(self, home: Path, **environ: str):
+        env = {**os.environ, "MAX_OBS_PER_SESSION": "1000000", **environ}
         command = [str(Path(sys.executable).parent / "holdfast"), "serve", "--port", "0", "--json", "--data", str(home)]
         self.started = time.perf_counter()
-        self.process = subprocess.Popen(command, stdout=subprocess.PIPE, env=env, text=True)
+        log = subprocess.DEVNULL if environ else None  # of a server whose database is made to fail: nothing new
+        self.process = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=log, env=env, text=True)
         assert self.process.stdout is not None
         lines = ""
         while "}" not in lines:

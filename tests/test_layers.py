@@ -401,7 +401,7 @@ BROAD = {
     "holdfast.serve.http.admission.__call__": "the HTTP edge",
     "holdfast.serve.http.write_batcher._is_prepared": "handed to the request that asked, which raises it",
     "holdfast.serve.http.write_batcher._finish": "as above",
-    "holdfast.serve.http.write_batcher._carry": "as above: nobody on the lane may wait for ever",
+    "holdfast.serve.http.write_batcher._carry_together": "as above: nobody on the lane may wait for ever",
     "holdfast.serve.events.broker._work": "a bug, or a store that was just closed, must not end all sending",
     "holdfast.serve.background.learning_thread._loop": "a bug in one step must not end all later ones",
     "holdfast.serve.background.vector_worker._loop": "a broken model must not end all later runs",

@@ -13,7 +13,7 @@ from typing import Any
 import pytest
 
 from holdfast.context import CallContext
-from holdfast.core.errors import InvalidRequest
+from holdfast.core.errors import InvalidRequest, Restoring
 from holdfast.core.model import Caller, CleanText
 from holdfast.engine import Engine
 from holdfast.intake.remember import MemoryDraft, remember
@@ -136,3 +136,35 @@ def test_a_refused_request_keeps_nothing_of_what_it_had_at_hand(batcher: WriteBa
         assert [one() for one in seen] == [None] * count
     finally:
         gc.enable()
+
+
+@pytest.mark.parametrize("count", [1, 2, 5])
+def test_requests_out_of_turn_are_carried_out_in_later_writes(
+    batcher: WriteBatcher, ctx: CallContext, count: int
+) -> None:
+    """As on a store whose spaces other servers hold: each write gets on with its first request at least."""
+    texts = [f"fact number {number} of many" for number in range(count)]
+    tried: list[str] = []
+
+    def finish(text: str) -> str:
+        tried.append(text)
+        if text != texts[0] and tried.count(text) == 1:
+            fault = Restoring("write: another server holds this memory")
+            fault.out_of_turn = True
+            raise fault
+        return keep(ctx)(text)
+
+    assert ride(batcher, *[(lambda text=text: text, finish) for text in texts]) == texts  # type: ignore[misc]
+    assert contents(ctx) == sorted(texts)
+    assert sorted(tried) == sorted([*texts, *texts[1:]])
+
+
+def test_a_request_that_is_always_out_of_turn_is_refused(batcher: WriteBatcher, ctx: CallContext) -> None:
+    def refuse(text: str) -> str:
+        fault = Restoring("write: another server holds this memory")
+        fault.out_of_turn = True
+        raise fault
+
+    answers = ride(batcher, (lambda: "one", refuse), (lambda: "other", refuse), (lambda: "third", keep(ctx)))
+    assert [type(one) for one in answers] == [Restoring, Restoring, str]
+    assert contents(ctx) == ["third"]

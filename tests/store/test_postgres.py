@@ -3,13 +3,17 @@
 from __future__ import annotations
 
 import multiprocessing
+import threading
 from collections.abc import Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import ExitStack
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import psycopg
 import pytest
+from patience import until
 from postgres_server import as_admin, empty_schema
 from sample_records import TENANT, add, sample
 from world import World, running
@@ -298,3 +302,89 @@ def test_serving_from_a_wrong_address_ends_with_its_own_exit_code(
 ) -> None:
     assert main(["serve", "--data", str(quick_folder), "--port", "0", "--store", address]) == code.exit_code
     assert capsys.readouterr().err
+
+
+# Locks of several servers
+
+
+def _add_note(tx: Tx, tenant: str, id: str) -> None:
+    tx.add(NOTES, replace(sample(NOTES, id, tx.next_seq(tenant)), tenant=tenant))
+
+
+def test_servers_that_need_the_same_memories_in_another_order_do_not_wait_for_each_other(
+    opened: Callable[[], PostgresStore],
+) -> None:
+    one, other = opened(), opened()
+    for tenant in ("acme", "borealis"):
+        one.write(lambda tx, tenant=tenant: _add_note(tx, tenant, "first"))  # type: ignore[misc]
+    holds, refused = threading.Event(), threading.Event()
+
+    def ascending(tx: Tx) -> None:
+        _add_note(tx, "acme", "ascending")
+        holds.set()
+        assert refused.wait(60)
+        _add_note(tx, "borealis", "ascending")
+
+    def descending(tx: Tx) -> None:
+        _add_note(tx, "borealis", "descending")
+        assert holds.wait(60)
+        _add_note(tx, "acme", "descending")
+
+    with ThreadPoolExecutor(2) as threads:
+        waiting = threads.submit(one.write, ascending)
+        with pytest.raises(Restoring) as caught:
+            other.write(descending)
+        assert caught.value.out_of_turn
+        refused.set()
+        waiting.result()
+    for tenant in ("acme", "borealis"):
+        assert {note.id for note in one.read().find(NOTES, tenant)} == {"first", "ascending"}
+    assert one.verify() == []
+
+
+def test_a_write_that_came_out_of_turn_is_carried_out_after_the_others(
+    opened: Callable[[], PostgresStore],
+) -> None:
+    one, other = opened(), opened()
+    for tenant in ("acme", "borealis"):
+        one.write(lambda tx, tenant=tenant: _add_note(tx, tenant, "first"))  # type: ignore[misc]
+    held, tried, runs = threading.Event(), threading.Event(), list[str]()
+
+    def hold(tx: Tx) -> None:
+        _add_note(tx, "acme", "held")
+        held.set()
+        assert tried.wait(60)
+
+    def second(tx: Tx) -> None:
+        runs.append("second")
+        if len(runs) == 2:
+            tried.set()
+        _add_note(tx, "acme", "together")
+
+    with ThreadPoolExecutor(4) as threads:
+        jobs = [threads.submit(one.write, hold)]
+        assert held.wait(60)
+        gate = threading.Event()
+        jobs.append(threads.submit(other.write, lambda tx: gate.wait(60)))  # so that the next two go together
+        until(lambda: other._commits._turn.locked(), "it has begun")
+        jobs.append(threads.submit(other.write, lambda tx: _add_note(tx, "borealis", "together")))
+        until(lambda: len(other._commits._queue) == 1, "it waits")
+        jobs.append(threads.submit(other.write, second))
+        until(lambda: len(other._commits._queue) == 2, "both wait")
+        gate.set()
+        for job in jobs:
+            job.result()
+    assert runs == ["second", "second"]
+    assert {note.id for note in one.read().find(NOTES, "acme")} == {"first", "held", "together"}
+    assert {note.id for note in one.read().find(NOTES, "borealis")} == {"first", "together"}
+    assert one.verify() == []
+
+
+def test_lists_of_numbers_and_of_words_arrive_as_they_are(opened: Callable[[], PostgresStore]) -> None:
+    lists: list[list[Any]] = [[1, -2, 2**62], [], [None, 3], ["a", 'b,"c"', "{}"], [1.5], [True, False]]
+    with opened().pool.connection() as db:
+        for numbers in lists[:3]:
+            assert db.execute("SELECT %s::bigint[]", (numbers,)).fetchone() == (numbers,)
+        assert db.execute("SELECT %s::text[]", (lists[3],)).fetchone() == (lists[3],)
+        assert db.execute("SELECT %s::float8[]", (lists[4],)).fetchone() == (lists[4],)
+        assert db.execute("SELECT %s::boolean[]", (lists[5],)).fetchone() == (lists[5],)

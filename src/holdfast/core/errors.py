@@ -306,6 +306,7 @@ class Restoring(Fault):
     code, http_status, exit_code, retryable = "restoring", 503, 47, True
     retry_after = 1
     hint = "Retry in a few seconds."
+    out_of_turn = False  # a write that succeeds as the first of its transaction, which waits for the lock
 
 
 class ColonyMemoryError(Fault, RuntimeError):

@@ -148,7 +148,7 @@ class EmbedQueue:
 
     def _drop(self, reader: Reader) -> bool:
         """Without an embedder nothing waits: the rows are found again when there is one."""
-        work = reader.index_work(DROPPED)
+        work = sorted(reader.index_work(DROPPED), key=_key)  # a store may lock tenants in this order
         if work:
             self.store.write(lambda tx: tx.done(work))
         return bool(work)
@@ -163,10 +163,11 @@ class EmbedQueue:
         texts = _texts(reader, work)
         try:
             made = self._vectors(reader, embedder, [one for one in work if _key(one) in texts], texts)
+            made.sort(key=lambda one: _key(one.waiting))  # a store may lock tenants in this order
         except Exception:  # whatever it is: a single text must not hold up the others
             self._narrow(work)
             raise
-        gone = [one for one in work if _key(one) not in texts]
+        gone = sorted((one for one in work if _key(one) not in texts), key=_key)
 
         def write(tx: Tx) -> None:
             tx.put_vectors(embedder.name, made)

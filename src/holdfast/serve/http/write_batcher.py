@@ -16,7 +16,7 @@ from copy import copy
 from queue import Empty, SimpleQueue
 from typing import Any
 
-from holdfast.core.errors import Fault, StorageFailed, StorageFull
+from holdfast.core.errors import Fault, Restoring, StorageFailed, StorageFull
 from holdfast.store.port import Store
 
 # One batch holds the store's writer: enough to share the fsync, not so many that others wait long.
@@ -117,6 +117,20 @@ class WriteBatcher:
             return None
 
     def _carry(self, rides: list[_BatchedRequest]) -> None:
+        """Finish all, those that came out of turn in writes after the first: each write waits at least for the memory
+        that its first request needs."""
+        while rides:
+            self._carry_together(rides)
+            left = [ride for ride in rides if isinstance(ride.error, Restoring) and ride.error.out_of_turn]
+            if len(left) == len(rides):
+                return self._carry_each(left)
+            rides = left
+
+    def _carry_each(self, rides: list[_BatchedRequest]) -> None:
+        for ride in rides if len(rides) > 1 else ():
+            self._carry_together([ride])
+
+    def _carry_together(self, rides: list[_BatchedRequest]) -> None:
         """Finish all in one write; if that write fails, none of them happened."""
 
         def together(_: object) -> None:

@@ -21,9 +21,11 @@ from holdfast.store.fulltext.postings import gone_after, rows_after
 from holdfast.store.fulltext.word_database import Database
 from holdfast.store.port import WordCount, WordHits
 
-# Rows of all tenants together that are kept in memory while not compacted: 3.4 kB each where they have 60 words. A
-# compacted one takes a fiftieth of that. Past it the tenant that was searched longest ago is read anew when needed.
-HELD, COMPACTED = 100_000, 50
+# Rows of all tenants together that are kept in memory while not compacted: 3.4 kB each where they have 60 words, and
+# more with what the allocator keeps. With 100,000 a server of 1,000 tenants took 887 MB, with 16,000 it took 422
+# (bench/fleet/tenants.py). A compacted one takes a fiftieth of that. Past it the tenant that was searched longest ago
+# is read anew when needed.
+HELD, COMPACTED = 8_000, 50
 
 
 class TenantWords:

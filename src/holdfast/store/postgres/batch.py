@@ -2,6 +2,10 @@
 
 A space's row is locked before its first number is given and until the commit. So a reader that sees a number sees every
 smaller one of that space, however many servers write.
+
+Two servers that wait for each other's spaces would wait until the database ends one of them, a second later. So a
+transaction waits for a space only in the order of the tenants' names; one out of order it takes if that is free, and
+otherwise the job is run again at the beginning of another transaction.
 """
 
 from __future__ import annotations
@@ -37,6 +41,7 @@ class Batch:
         self._watched: set[int] = set()
         self.growth = Growth()
         self.stored_usage: dict[str, Usage] = {}  # of tenants that were asked for: see usage.py
+        self._waits = True
 
     def existing(self, tenant: str) -> int | None:
         """The tenant's space, locked until the transaction ends; None if it has none yet."""
@@ -44,6 +49,10 @@ class Batch:
         if space is None and (found := self._live(tenant)) is not None:
             space = self._lock(tenant, found)
         return space
+
+    def take_no_turn(self) -> None:
+        """From now on wait for no space: rows are locked whose spaces are not."""
+        self._waits = False
 
     def locked(self, tenant: str) -> int:
         """The same, made if there is none."""
@@ -64,8 +73,13 @@ class Batch:
         return space in self._watched
 
     def _lock(self, tenant: str, space: int) -> int:
-        db = self.view.see(space)
-        row = db.execute(_LOCK, (space,)).fetchone()
+        db, in_turn = self.view.see(space), self._waits and all(tenant > held for held in self._spaces)
+        try:
+            row = db.execute(_LOCK if in_turn else f"{_LOCK} NOWAIT".encode(), (space,)).fetchone()
+        except (errors.LockNotAvailable, errors.DeadlockDetected) as error:
+            fault = Restoring("write: another server holds this memory, perhaps to restore it")
+            fault.out_of_turn = not in_turn or isinstance(error, errors.DeadlockDetected)
+            raise fault from error
         if row is None:
             raise Fault("store: the space of a tenant is gone", hint="Restore a snapshot.")
         self._last[space] = int(row[0])

@@ -129,9 +129,17 @@ class GroupCommit:
         for tx in running.finished:
             for event in tx.events:
                 self._publish(event)
-        for job in jobs:
-            job.done = True
+        self._settle(jobs)
         return None
+
+    def _settle(self, jobs: list[_Job]) -> None:
+        """Hand back the results. A job that came out of turn stored nothing: it is the first of the next transaction,
+        which waits for what it needs."""
+        for job in reversed(jobs):
+            job.done = job is jobs[0] or not (isinstance(job.error, Restoring) and job.error.out_of_turn)
+            if not job.done:
+                job.error = None
+                self._queue.appendleft(job)
 
     def _failure(self, error: psycopg.Error, running: _Running | None) -> _Failure | None:
         """What became of a transaction whose connection failed; None if it was committed."""

@@ -156,6 +156,7 @@ class PostgresTx(VectorWrites, PostgresReader):
     def add_recalls(self, counts: Mapping[tuple[str, int], int], at: int = 0) -> None:
         # Without their locks: counts are added up in place, and many tenants may be concerned.
         spaces = {tenant: Session.space_of(self, tenant) for tenant, _ in counts}
+        self._batch.take_no_turn()
         rows = [(spaces[tenant], seq, count, at) for (tenant, seq), count in sorted(counts.items())]
         self.run_many(_RECALLS, [row for row in rows if row[0] is not None], EVERY_SPACE)
 

@@ -1,0 +1,86 @@
+"""Memories for measurements: texts by Zipf's law and mixed vectors, stored by the code of the store itself.
+
+The vectors bear the name of the embedding model, but are drawn: they tell of cost and not of what is relevant.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import replace
+from itertools import islice
+from pathlib import Path
+
+import numpy as np
+from numpy.typing import NDArray
+from pgvector.psycopg import register_vector
+from scale import memory, texts
+from vectors import made_seeds, mixed
+
+from holdfast.engine import Engine
+from holdfast.settings import load as settings_of
+from holdfast.store.port import MadeVector, Tx, Waiting
+from holdfast.store.postgres.batch import FIRST
+from holdfast.store.postgres.pool import View, connected
+from holdfast.store.postgres.space_copy import load
+from holdfast.store.tables import MEMORIES
+
+AT_ONCE = 1_000
+SEEDS = 4_000
+Vectors = NDArray[np.float32]
+
+
+def opened(home: Path, store: str = "") -> Engine:
+    return Engine(settings_of({"home": str(home)}, {"HOLDFAST_STORE": store} if store else {}))
+
+
+def fill(engine: Engine, tenants: Sequence[str], memories: int, seed: int = 1) -> None:
+    """Memories of each tenant with words and vectors; not compacted."""
+    assert engine.embedder is not None
+    model, chance = engine.embedder.name, np.random.default_rng(seed)
+    seeds, drawn = made_seeds(SEEDS, chance), texts(len(tenants) * memories, seed)
+    engine.store.write(lambda tx: tx.follow_model(model))
+    for tenant in tenants:
+        for first in range(1, memories + 1, AT_ONCE):
+            some = list(islice(drawn, min(AT_ONCE, memories + 1 - first)))
+            _store(engine, tenant, some, model, mixed(seeds, len(some), chance))
+
+
+def _store(engine: Engine, tenant: str, contents: Sequence[str], model: str, vectors: Vectors) -> None:
+    def write(tx: Tx) -> None:
+        made = []
+        for content, vector in zip(contents, vectors, strict=True):
+            seq = tx.next_seq(tenant)
+            one = replace(memory(seq, content, f"project-{seq % 7}"), tenant=tenant)
+            tx.add(MEMORIES, one)
+            made.append(MadeVector(Waiting(tenant, "memories", seq, seq), seq.to_bytes(16, "big"), vector[None]))
+        assert tx.put_vectors(model, made) == len(contents)
+
+    engine.store.write(write)
+
+
+def carry(engine: Engine, tenants: Sequence[str], url: str, folder: Path) -> None:
+    """Make tenants of an embedded store live in a database, as a restore does."""
+    for tenant in tenants:
+        file = folder / "carried.db"
+        engine.capture(file, tenant, check=False)
+        with connected(url) as db:
+            register_vector(db)
+            with db.transaction():
+                space = load(View(db), file, tenant, FIRST)
+                db.execute("INSERT INTO tenants (tenant, live) VALUES (%s, %s)", (tenant, space))
+        file.unlink()
+
+
+def mark_followed(engine: Engine) -> None:
+    """Have the model followed, so that no server looks through all rows for missing vectors first."""
+    assert engine.embedder is not None
+    name = engine.embedder.name
+    if engine.store.read().followed_model() != name:
+        engine.store.write(lambda tx: tx.follow_model(name))
+    for missing in _missing(engine, name):
+        engine.store.write(lambda tx, missing=missing: tx.queue(name, missing))  # type: ignore[misc]
+
+
+def _missing(engine: Engine, name: str) -> Iterator:
+    while (missing := engine.store.read().missing(name, 10_000)) is not None:
+        yield missing
