@@ -113,6 +113,11 @@ class Candidates(Protocol):
         """Those of given records that meet the conditions."""
         ...
 
+    def complete(self, longest: int, most: int) -> list[int]:
+        """Records within the conditions that hold every term of the query and have at most so many terms, the shortest
+        first and of equals the newest; at most `most`."""
+        ...
+
 
 @dataclass(frozen=True, slots=True)
 class WordHits:

@@ -159,6 +159,8 @@ def _passage(ctx: CallContext, reader: Reader, hit: Hit, ask: Search) -> Json:
         "when": iso(_when(record))[:10],
         "text": shown(ctx, reader, hit, ask.query, PASSAGE),
     }
+    if hit.also:
+        answer["also"] = list(hit.also)
     if ask.here and record.project and record.project not in project_names(ctx, ask.here):
         answer["project"] = record.project
     if hit.outdated is not None and hit.outdated.sure:
@@ -213,6 +215,7 @@ def _compact(hit: Hit) -> Json:
         "type": record.type,
         "score": hit.score,
         "timestamp": iso(_when(record)),
+        "also": list(hit.also),
         **_since(hit),
     }
 
