@@ -144,4 +144,5 @@ def _rarity(held: Sequence[frozenset[str]]) -> dict[str, float]:
 
 @lru_cache(maxsize=4_096)
 def stems(text: str) -> frozenset[str]:
-    return frozenset(stem for word in tokenizer.query(text) for stem in tokenizer.stems(word))
+    words = (*tokenizer.query(text), *tokenizer.code_terms(text))
+    return frozenset(stem for word in words for stem in tokenizer.stems(word))
