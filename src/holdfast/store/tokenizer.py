@@ -19,11 +19,16 @@ _PLAIN = re.compile(r"[A-Za-z0-9]+")
 _CODE = re.compile(r"[A-Z]{1,12}([0-9]{3,12})")  # E4031, ORA00942, CVE20261234; not V2 or A4
 _CAMEL_PART = re.compile(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+|[0-9]+")
 _WORD = re.compile(r"\w+")
-_SNAKE = re.compile(r"[A-Za-z0-9]+(?:_+[A-Za-z0-9]+)+")
-_FILE = re.compile(r"([A-Za-z0-9][\w-]*)\.([A-Za-z][A-Za-z0-9]{0,7})(?!\w)", re.ASCII)
+# Each is tried at the beginning of a word only and gives nothing back: a word may be two million characters long.
+_SNAKE = re.compile(r"(?<!\w)_*+([A-Za-z0-9]++(?:_++[A-Za-z0-9]++)+)", re.ASCII)
+_ENDING = re.compile(r"(?<=[\w-])\.([A-Za-z][A-Za-z0-9]{0,7})(?!\w)", re.ASCII)
+_FILE_STEM = re.compile(r"[\w-]++\Z", re.ASCII)
+_FILE_CHARS = 100  # of a file's name before its ending
+_HUMP = re.compile(r"[a-z][A-Z]|[A-Z]{2}[a-z]")
 # What git calls a commit, in full or in short; a number or a word alone is none.
-_HASH = re.compile(r"(?<!\w)(?=\d*[a-f])(?=[a-f]*\d)([0-9a-f]{7})[0-9a-f]{1,57}(?!\w)", re.ASCII | re.IGNORECASE)
-_LONG_HEX = re.compile(r"([0-9a-f]{7})[0-9a-f]{1,57}", re.ASCII | re.IGNORECASE)
+_HEX = re.compile(r"\b[0-9a-f]{8,64}+\b", re.ASCII | re.IGNORECASE)
+_HASH = re.compile(r"(?=\d*[a-f])(?=[a-f]*\d)[0-9a-f]+", re.ASCII | re.IGNORECASE)
+HASH_CHARS = 7  # of a hash that git shows at least
 _WIDE = re.compile("[\uff10-\uff19\uff21-\uff3a\uff41-\uff5a]")  # full-width digits and letters
 _NARROW = {code: code - 0xFEE0 for code in range(0xFF01, 0xFF5F)}
 _PICTURE = re.compile("[\u2600-\u27bf\u2b50\u2b55\U0001f300-\U0001faff]")  # emoji and the like
@@ -87,7 +92,7 @@ def code_terms(text: str) -> list[str]:
     usual ones."""
     text = text[:INDEXED_CHARS]
     found: list[str] = []
-    if not text.islower():
+    if _HUMP.search(text):
         for word in _PLAIN.findall(text):
             if is_camel(word):
                 found += _joined(_CAMEL_PART.findall(word))
@@ -95,8 +100,13 @@ def code_terms(text: str) -> list[str]:
         for name in _SNAKE.findall(text):
             found += _joined(name.split("_"))
     found += _of_whole(text)
-    found += [prefix.lower() for prefix in _HASH.findall(text)]
+    found += _hashes(text)
     return list(dict.fromkeys(found))
+
+
+def _hashes(text: str) -> list[str]:
+    """The first characters of each hash."""
+    return [word[:HASH_CHARS].lower() for word in _HEX.findall(text) if _HASH.match(word)]
 
 
 def _joined(parts: list[str]) -> list[str]:
@@ -110,9 +120,12 @@ def _of_whole(text: str) -> list[str]:
     """Names of files as one word, and what is written in full width as usual letters."""
     found: list[str] = []
     if "." in text:
-        for stem, ending in _FILE.findall(text):
-            if ending.lower() in _ENDINGS:
-                found.append(stem.replace("_", "").replace("-", "").lower() + ending.lower())
+        for ending in _ENDING.finditer(text):
+            if ending[1].lower() in _ENDINGS:
+                stem = _FILE_STEM.search(text, max(0, ending.start() - _FILE_CHARS), ending.start())
+                name = stem[0].replace("_", "").replace("-", "") if stem is not None else ""
+                if name:
+                    found.append(f"{name}{ending[1]}".lower())
     if not text.isascii() and _WIDE.search(text):
         for word in _WORD.findall(text):
             if _WIDE.search(word):
@@ -171,9 +184,9 @@ def _pieces(question: str) -> list[list[str]]:
 def _code_query(question: str) -> list[str]:
     """Of `code_terms` those by which a name is meant as a whole."""
     names = [name.replace("_", "").lower() for name in _SNAKE.findall(question)] if "_" in question else []
-    alone = _LONG_HEX.fullmatch(question.strip())  # one of digits alone is a hash only if nothing stands beside it
-    prefixes = [alone[1]] if alone else _HASH.findall(question)
-    return [*names, *_of_whole(question), *(prefix.lower() for prefix in prefixes)]
+    alone = question.strip()  # a hash of digits alone is one only if nothing stands beside it
+    prefixes = [alone[:HASH_CHARS].lower()] if _HEX.fullmatch(alone) else _hashes(question)
+    return [*names, *_of_whole(question), *prefixes]
 
 
 def _cjk_query(run: str) -> list[str]:
