@@ -23,7 +23,9 @@ class HitShape(TypedDict, total=False):
     """A hit. Which fields it has depends on the format; with explain it has `why` too."""
 
     id: str
+    obsId: str
     kind: str
+    sessionId: str | None
     title: str
     type: str
     score: float
@@ -32,10 +34,22 @@ class HitShape(TypedDict, total=False):
     start: int
     end: int
     also: list[str]  # ids of other records that it stands for: repetitions, results of its turn, earlier versions
+    outdated: bool
+    supersededBy: Json | str
+    newer: Json
+    marked: str
     content: str
+    concepts: list[str]
+    files: list[str]
+    bm25Score: float
+    vectorScore: float
+    graphScore: float
+    combinedScore: float
     observation: Json  # the whole record
     when: str  # passages: the day, and the text that answers
     text: str
+    project: str
+    why: Json
 
 
 def passage_shape(ctx: CallContext, reader: Reader, hit: Hit, query: str, here: str | None) -> Json:
