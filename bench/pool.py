@@ -53,6 +53,9 @@ class Store:
         self.first = np.cumsum([0, *map(len, self.vectors)])[:-1]
         self.counts = [Counter(tokens(document.text)) for document in self.collection.documents]
         self.lengths = np.array([sum(count.values()) for count in self.counts], float)
+        for document, count in zip(self.collection.documents, self.counts, strict=True):
+            for term in tokenizer.stems(" ".join(tokenizer.code_terms(document.text))):
+                count.setdefault(term, 1)
         found: dict[str, list[tuple[int, int]]] = {}
         for row, count in enumerate(self.counts):
             for term, times in count.items():

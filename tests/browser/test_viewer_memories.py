@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable
 
 import pytest
@@ -36,6 +37,24 @@ def test_a_search_finds_what_the_agent_finds_and_says_why(page: Page, server: Se
     page.keyboard.press("/")
     page.get_by_role("searchbox").fill("lighthouse zebra")
     expect(page.get_by_role("heading", name="No results")).to_be_visible()
+
+
+def test_the_passage_that_matched_is_marked_and_what_repeats_a_hit_is_named(
+    page: Page, server: Server, ids: dict[str, str]
+) -> None:
+    filler = "The crew talked \U0001f389 of other things for a while. " * 30
+    remember(server, f"{filler}The zinc pump was oiled. {filler}", project="pumps")
+    first = remember(server, "The copper pump drips at night", project="pumps", sessionId="p1", createdAt="2026-01-01")
+    remember(server, "The copper pump drips at night!", project="pumps", sessionId="p2", createdAt="2026-01-02")
+    open_panel(page, server.url, "memories", "?q=who+oiled+the+zinc+pump")
+    rows(page).first.click()
+    mark = page.locator("mark.passage")
+    expect(mark).to_contain_text("The zinc pump was oiled.")
+    assert len(mark.inner_text()) < len(filler)
+    open_panel(page, server.url, "memories", "?q=copper+pump+drips+at+night")
+    rows(page).first.click()
+    page.get_by_role("region", name="Also found").get_by_role("button", name=first["id"]).click()
+    expect(page).to_have_url(re.compile(first["id"]))
 
 
 def test_it_is_browsed_by_project_type_and_time(page: Page, server: Server, ids: dict[str, str]) -> None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 from hypothesis import given, settings, strategies as st
 
-from holdfast.recall.dedupe import deduplicate, diverse
+from holdfast.recall.dedupe import diverse, group_repeats
 from holdfast.recall.rank import Candidate, Corpus, RankedCandidate, RankingQuery, rank
 
 LONG = (
@@ -19,12 +19,21 @@ def ranked(count: int) -> list[RankedCandidate]:
     return rank(RankingQuery("", (), 0), rows, Corpus(count, 5.0, {}), count)[::-1]
 
 
+def groups(*texts: str) -> list[list[int]]:
+    found = group_repeats(ranked(len(texts)), dict(enumerate(texts, start=1)))
+    return [[one.seq for one in group] for group in found]
+
+
 def kept(*texts: str) -> list[int]:
-    return [one.seq for one in deduplicate(ranked(len(texts)), dict(enumerate(texts, start=1)))]
+    return [group[0] for group in groups(*texts)]
 
 
 def test_the_better_of_two_nearly_identical_texts_stays() -> None:
     assert kept(LONG, LONG.replace("nobody", "somebody").upper(), LONG + " again", "another thing") == [1, 2, 4]
+
+
+def test_what_repeats_a_better_result_is_in_its_group() -> None:
+    assert groups(LONG, "another thing", LONG.upper(), f"{LONG} again") == [[1, 3, 4], [2]]
 
 
 def test_case_and_punctuation_make_no_difference() -> None:
@@ -45,8 +54,10 @@ def test_short_texts_that_differ_in_a_word_both_stay() -> None:
 @given(st.lists(st.text(max_size=60), max_size=12))
 @settings(deadline=None)
 def test_the_best_stays_and_nothing_is_reordered(texts: list[str]) -> None:
-    seqs = kept(*texts) if texts else []
+    found = groups(*texts) if texts else []
+    seqs = [group[0] for group in found]
 
+    assert sorted(seq for group in found for seq in group) == list(range(1, len(texts) + 1))
     assert seqs == sorted(seqs)
     assert seqs[:1] == list(range(1, len(texts) + 1))[:1]
     assert (

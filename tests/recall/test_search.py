@@ -134,7 +134,8 @@ def test_a_superseded_version_is_found_only_as_of_its_time(world: World) -> None
     first = keep(world, text)
     then = world.clock.now
     world.clock.now += DAY
-    second = keep(world, text.replace("basalt", "gneiss"))
+    changed = world.call("evolve", memoryId=first, newContent=text.replace("basalt", "gneiss"))
+    second = changed["memory"]["id"]
     world.follow()
     assert world.found("where is the staging database") == [second]
     assert world.found("where is the staging database", asOf=then) == [first]

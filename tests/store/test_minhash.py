@@ -163,6 +163,14 @@ def test_asking_for_few_gives_few(store: Store) -> None:
         ("我每天早上七点在公园跑步", "我每天早上八点在公园跑步"),
         ("我喜欢喝绿茶", "我不喜欢喝绿茶"),
         ("安娜住在北京的河边", "安娜住在上海的河边"),
+        ("anna likes green tea in the morning", "ben likes green tea in the morning"),
+        ("ben owes anna the money for lunch", "anna owes ben the money for lunch"),
+        ("she likes green tea in the morning", "anna likes green tea in the morning"),
+        ("we meet at the club on monday", "we meet at the club on tuesday"),
+        ("we do meet at the club", "we dont meet at the club"),
+        ("we can meet at the club", "we cannot meet at the club"),
+        ("We meet at the club", "We hardly meet at the club"),
+        ("the limit is twenty requests", "the limit is thirty requests"),
     ],
 )
 def test_another_name_number_or_denial_says_something_else(old: str, new: str) -> None:
@@ -174,7 +182,8 @@ def test_another_name_number_or_denial_says_something_else(old: str, new: str) -
     [
         ("The key lies under the stone", "The key lies under the third stone now"),
         ("Use JWT in the API", "Use JWT in the REST API"),
-        ("We don't meet at the club", "At the club we don\u2019t meet"),
+        ("We don't meet at the club", "We dont meet at the old club"),
+        ("We will not meet at a club", "We won\u2019t meet at the club"),
         ("anna meets ben", "Today Anna meets Ben at 7"),
         ("我喜欢喝绿茶", "我现在很喜欢喝绿茶"),
         ("", "anything"),

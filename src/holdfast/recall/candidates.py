@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from concurrent.futures import Future
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, NamedTuple
 
 import orjson
@@ -66,6 +66,16 @@ class WordMatches:
     @property
     def corpus(self) -> Corpus:
         return Corpus(self.words.documents, self.words.average_length, self.words.frequency)
+
+    def read(self, reader: Reader, tenant: str, seqs: Sequence[int]) -> dict[int, RankingRow]:
+        """These rows, of which some are read already."""
+        fresh = [seq for seq in seqs if seq not in self.rows]
+        read = _rows(reader, self.table, tenant, fresh, self.conditions) if fresh else {}
+        return {seq: row for seq in seqs if (row := self.rows.get(seq) or read.get(seq)) is not None}
+
+    def with_rows(self, reader: Reader, tenant: str, seqs: Sequence[int]) -> WordMatches:
+        """The same with these rows among them."""
+        return replace(self, rows={**self.rows, **self.read(reader, tenant, seqs)})
 
 
 def match_words(

@@ -1,4 +1,4 @@
-"""Results with the same content are shown once; on request no session takes all the places."""
+"""Results with the same content are shown once, as a group; on request no session takes all the places."""
 
 from __future__ import annotations
 
@@ -14,24 +14,26 @@ ALIKE = 0.9  # shared words of two texts over all their words
 _NEGATIONS = frozenset("no not never none without cannot t".split())
 
 
-def deduplicate(
+def group_repeats(
     ranked: Sequence[RankedCandidate], texts: Mapping[int, str], limit: int | None = None
-) -> list[RankedCandidate]:
-    """The results without those that are nearly identical to a better one; no more than `limit`.
+) -> list[list[RankedCandidate]]:
+    """The results, those that are nearly identical to a better one behind it in its group; `limit` groups at most.
 
     A text that differs in a number, a name or a negation means something else, however much it shares.
     """
-    kept: list[RankedCandidate] = []
+    groups: list[list[RankedCandidate]] = []
     seen: list[_TextWords] = []
     for one in ranked:
-        if len(kept) == limit:
+        if len(groups) == limit:
             break
         words = _TextWords.of(texts.get(one.seq, ""))
-        if words.exact and any(_is_similar(words, other) for other in seen):
+        like = next((at for at, other in enumerate(seen) if words.exact and _is_similar(words, other)), None)
+        if like is not None:
+            groups[like].append(one)
             continue
-        kept.append(one)
+        groups.append([one])
         seen.append(words)
-    return kept
+    return groups
 
 
 @dataclass(frozen=True, slots=True)

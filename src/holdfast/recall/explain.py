@@ -24,9 +24,14 @@ def matched(record: Memory | Observation, question: str) -> dict[str, list[str]]
     """Which of the question's words stand in which field, stemmed."""
     asked = {stem for word in tokenizer.query(question) for stem in tokenizer.stems(word)}
     found = {
-        name: sorted(asked & set(tokenizer.stems(tokenizer.index_text(text)))) for name, text in _fields(record).items()
+        name: sorted(asked & {*tokenizer.stems(tokenizer.index_text(text)), *_code_stems(text)})
+        for name, text in _fields(record).items()
     }
     return {name: stems for name, stems in found.items() if stems}
+
+
+def _code_stems(text: str) -> list[str]:
+    return tokenizer.stems(" ".join(tokenizer.code_terms(text)))
 
 
 def _fields(record: Memory | Observation) -> dict[str, str]:

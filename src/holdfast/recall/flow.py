@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Collection, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 from typing import Any
@@ -13,14 +13,23 @@ from holdfast.core.model import CleanText, Memory, Observation
 from holdfast.core.ports import Embedder
 from holdfast.projects import of_project
 from holdfast.recall.candidates import CandidatePool, PendingEmbedding, QueryEmbedding, collect_candidates, match_words
-from holdfast.recall.dedupe import deduplicate, diverse
+from holdfast.recall.dedupe import diverse, group_repeats
 from holdfast.recall.hits import Hit, Question
 from holdfast.recall.links import CONTRADICTS, OF_TWO_ONE, current
-from holdfast.recall.rank import DATE, Candidate, RankedCandidate, RankingQuery, rank
+from holdfast.recall.rank import DATE, Candidate, RankedCandidate, RankingQuery, ScoreParts, rank
+from holdfast.recall.repeats import (
+    FIRST,
+    among_first,
+    as_turn_groups,
+    joined,
+    same_text,
+    with_same_text,
+    with_versions,
+)
 from holdfast.recall.replacements import newest_first
 from holdfast.recall.signals import asks_for_days_alone
 from holdfast.recall.time.dates import day_of, spans
-from holdfast.recall.turn_hits import as_turns, weighed
+from holdfast.recall.turn_hits import weighed
 from holdfast.redact import redact_text
 from holdfast.store import tokenizer
 from holdfast.store.port import Condition, Reader, Table, where
@@ -32,6 +41,7 @@ CLEAR_LIKENESS = 0.4
 LEAST_LIKENESS = 0.05  # texts that have nothing in common mostly lie below it
 NAMED_DAYS = 2  # of a question that are searched on their own
 TURNS_MORE = 5
+NO_PARTS = ScoreParts(*[0.0] * 10)
 EMBEDDED_CHARS = 4_000  # of a question: a sentence model reads no more
 
 
@@ -41,16 +51,29 @@ def search(ctx: CallContext, question: Question) -> list[Hit]:
     if question.session_id:
         question = replace(question, session_id=ctx.session_key(reader, question.session_id))
     soon = _embed_in_background(ctx, question.query)
-    own, of_days = _pools(ctx, reader, question, soon)
+    own, of_days, same = _pools(ctx, reader, question, soon)
     pools = [*own, *of_days]
-    ranked = _ranked(ctx, question, own, pools)
-    hits = _hits(ctx, reader, ranked, pools)
+    groups = _ranked(ctx, question, own, pools, {seq for seqs in same.values() for seq in seqs})
+    hits = _hits(ctx, reader, [one for group in groups for one in group], pools)
     seen = [hit for hit in hits if ctx.may_see(hit.record, question.agent)]
-    told = _current(ctx, reader, seen, question)
+    told = joined(with_versions(ctx, reader, _current(ctx, reader, seen, question)), groups)
     if question.as_of is None:
-        turns = weighed(ctx, reader, as_turns(ctx, reader, told), soon, _read(ctx, question.query))
+        turns = weighed(ctx, reader, as_turn_groups(ctx, reader, told), soon, _read(ctx, question.query))
         told = newest_first(ctx, reader, turns, question.query)
-    return told[: question.limit]
+    return with_same_text(told, _readable(ctx, reader, same, question))[: question.limit]
+
+
+def _readable(ctx: CallContext, reader: Reader, same: Mapping[str, list[int]], question: Question) -> list[str]:
+    """The ids of the records whose text is the question, as far as they are shown, with those of earlier versions."""
+    found: list[str] = []
+    tables: tuple[Table[Any], ...] = (MEMORIES, OBSERVATIONS)
+    for table in tables:
+        if seqs := same.get(table.name):
+            records = reader.find(table, ctx.tenant, Condition("seq", "in", seqs), order="-seq")
+            hits = [Hit(one, 0.0, NO_PARTS, None) for one in records if ctx.may_see(one, question.agent)]
+            shown = with_versions(ctx, reader, _current(ctx, reader, hits, question))
+            found += [id for hit in shown for id in (hit.record.id, *hit.also)]
+    return found
 
 
 def _current(ctx: CallContext, reader: Reader, hits: list[Hit], question: Question) -> list[Hit]:
@@ -68,11 +91,11 @@ def _current(ctx: CallContext, reader: Reader, hits: list[Hit], question: Questi
 
 def _pools(
     ctx: CallContext, reader: Reader, question: Question, soon: PendingEmbedding | None
-) -> tuple[list[CandidatePool], list[CandidatePool]]:
-    """Candidates of all time, and those of the days that the question names."""
+) -> tuple[list[CandidatePool], list[CandidatePool], dict[str, list[int]]]:
+    """Candidates of all time, those of the days that the question names, and by table those whose text it is."""
     query = tokenizer.query(question.query)
     if not query and (soon is None or soon.future.result() is None):
-        return [], []
+        return [], [], {}
     now = ctx.clock.now_ms()
     own = _bounds(ctx, question)
     of_days = [one for asked in _on_its_days(question, now) for one in _bounds(ctx, asked)]
@@ -81,8 +104,12 @@ def _pools(
     looked += [
         match_words(reader, table, ctx.tenant, query, some, question.limit, only_days) for table, some in of_days
     ]
+    same = same_text(reader, ctx.tenant, looked[: len(own)], question.query)
+    looked[: len(own)] = [
+        one.with_rows(reader, ctx.tenant, same.get(one.table.name, [])[:FIRST]) for one in looked[: len(own)]
+    ]
     pools = [collect_candidates(reader, ctx.tenant, one, soon, question.limit) for one in looked]
-    return pools[: len(own)], pools[len(own) :]
+    return pools[: len(own)], pools[len(own) :], same
 
 
 def _bounds(ctx: CallContext, question: Question) -> list[tuple[Table[Any], tuple[Condition, ...]]]:
@@ -131,23 +158,28 @@ def _meaning(embedder: Embedder, text: CleanText) -> QueryEmbedding | None:
 
 
 def _ranked(
-    ctx: CallContext, question: Question, own: Sequence[CandidatePool], pools: Sequence[CandidatePool]
-) -> list[RankedCandidate]:
-    """All pools in one order, without those that repeat a better one."""
+    ctx: CallContext,
+    question: Question,
+    own: Sequence[CandidatePool],
+    pools: Sequence[CandidatePool],
+    same: Collection[int],
+) -> list[list[RankedCandidate]]:
+    """All pools in one order, those that repeat a better one behind it in its group."""
     candidates = {seq: one for pool in pools for seq, one in pool.candidates.items()}
     if not candidates:
         return []
     # Where most candidates come from: a table or a day with few records does not show which words are rare.
     corpus = max(own, key=lambda pool: len(pool.candidates)).corpus
     asked = RankingQuery(question.query, tuple(corpus.frequency), ctx.clock.now_ms(), _read(ctx, question.query))
-    # Twice as many as wanted: duplicates are dropped.
-    most = len(candidates) if question.per_session else 4 * question.limit + 20
+    # More than wanted: repetitions are of one group.
+    most = len(candidates) if question.per_session or same else 4 * question.limit + 20
     best = rank(asked, list(candidates.values()), corpus, most)
     ranked = [one for one in best if _answers(one, candidates[one.seq], asked.read, question.strict)]
     if question.per_session:  # before deduplication, which compares each with each: only as many as are wanted
         ranked = diverse(ranked, {seq: one.session for seq, one in candidates.items()}, question.per_session)
     # Three times as many as wanted, and some more: prompts and messages of one turn are one hit, and turns are weighed.
-    return deduplicate(ranked, {seq: one.text for seq, one in candidates.items()}, 3 * question.limit + TURNS_MORE)
+    texts = {seq: one.text for seq, one in candidates.items()}
+    return group_repeats(among_first(ranked, same), texts, 3 * question.limit + TURNS_MORE)
 
 
 def _answers(one: RankedCandidate, candidate: Candidate, read: float, strict: bool) -> bool:

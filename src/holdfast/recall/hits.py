@@ -51,6 +51,7 @@ class Hit:
     cosine: float | None  # None: the record has no vector, or there is no embedder
     turn: tuple[Observation, ...] = ()  # the prompt and messages of the turn that it stands for
     outdated: Replacement | None = None  # what replaced the statement that matched
+    also: tuple[str, ...] = ()  # ids of other records that it stands for: they repeat it, or are earlier versions
 
     @property
     def kind(self) -> str:

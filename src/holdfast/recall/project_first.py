@@ -7,6 +7,7 @@ from dataclasses import replace
 from holdfast.context import CallContext
 from holdfast.recall.flow import search
 from holdfast.recall.hits import Hit, Question
+from holdfast.recall.repeats import text_among_first
 
 # From which share of the question's words, or likeness in meaning, on a hit counts as an answer.
 CLEAR_WORDS, CLEAR_LIKENESS = 0.3, 0.35
@@ -21,7 +22,7 @@ def search_here(ctx: CallContext, question: Question) -> list[Hit]:
     unbound = replace(question, unbound=True, kinds=("memory",))
     general = search(ctx, unbound) if "memory" in question.kinds else []
     hits = sorted([*own, *general], key=lambda hit: -hit.score)
-    hits = _in_order(own, hits)[: question.limit]
+    hits = text_among_first(_in_order(own, hits), question.query)[: question.limit]
     if any(map(is_clear, hits)):
         return hits
     known = {hit.record.id for hit in hits}

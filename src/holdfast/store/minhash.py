@@ -37,39 +37,46 @@ def jaccard(one: frozenset[str], other: frozenset[str]) -> float:
 
 # Words by which a text denies, also within a CJK run, where one character does it.
 _DENYING = frozenset(
-    "no not never none nobody nothing neither nor without cannot nicht nie kein keine keinen keiner ohne "
+    "no not never none nobody nothing neither nor without hardly barely rarely seldom scarcely except unless "
+    "nicht nie kein keine keinen keiner ohne kaum "
     "non ne pas jamais sans nunca sin не нет ни без 不 没 沒 無 无 非 未 别 別 莫 勿 ず ぬ 안 못 않 없".split()
 )
-_COUNTING = frozenset("two three four five six seven eight nine ten eleven twelve hundred thousand".split())
+_ARTICLES = frozenset("a an the".split())
+# Verbs that take "n't", with and without its mark: people type "dont" too.
+_SHORT_NOT = re.compile(
+    r"(ai|are|ca|could|did|does|do|had|has|have|is|might|must|need|should|was|were|wo|would)n['\u2019]?t|cannot"
+)
+_LONG = {"ca": "can", "wo": "will", "ai": "is", None: "can"}
 _TOKEN = re.compile(
     r"[\u3040-\u30ff\u3400-\u9fff\uac00-\ud7af]|(?:(?![\u3040-\u30ff\u3400-\u9fff\uac00-\ud7af])[^\W_])+(?:['\u2019][^\W_]+)?"
 )
 
 
 def keeps_all(old: str, new: str) -> bool:
-    """Whether a new wording can stand instead of the old one: it has all its names and numbers, in their order, and
-    denies neither more nor less. Of CJK text, which marks no names, it has all characters.
+    """Whether a new wording can stand instead of the old one: it has all its words in their order, but for articles,
+    and denies neither more nor less.
 
     Two statements may share nearly all their words and mean opposite things: "the code is 4711", "the code is 4712".
+    Every word that is exchanged may be a name, since people write names in small letters too; and the order tells who
+    owes whom. So a new wording may only add.
     """
-    before, after = _TOKEN.findall(old), _TOKEN.findall(new)
-    if [one for one in map(_denial, before) if one] != [one for one in map(_denial, after) if one]:
+    before, after = _said(old), _said(new)
+    if [one for one in before if one in _DENYING] != [one for one in after if one in _DENYING]:
         return False
-    left = iter([one.casefold() for one in after])
-    return all(one.casefold() in left for one in before if _tells(one))
+    left = iter(after)
+    return all(one in left for one in before)
 
 
-def _denial(token: str) -> str:
-    lowered = token.casefold()
-    return "not" if lowered.endswith(("n't", "n\u2019t")) else lowered if lowered in _DENYING else ""
-
-
-def _tells(token: str) -> bool:
-    """Whether it is a number, or may be a name: a text begins with a capital, name or not, so that one counts too."""
-    lowered = token.casefold()
-    if any(char.isdigit() for char in token) or lowered in _COUNTING or _CJK.match(token):
-        return True
-    return token[0].isupper() and lowered not in STOP_WORDS
+def _said(text: str) -> list[str]:
+    """The words of a text, in lower case and without articles; "don't" is "do not"."""
+    said: list[str] = []
+    for token in map(str.casefold, _TOKEN.findall(text)):
+        short = _SHORT_NOT.fullmatch(token)
+        if short is not None:
+            said += [_LONG.get(short[1], short[1]), "not"]
+        elif token not in _ARTICLES:
+            said.append(token)
+    return said
 
 
 def sketch(text: str, words: frozenset[str], scope: str) -> tuple[int, ...]:

@@ -34,6 +34,7 @@ class IndexText:
     sketch: tuple[int, ...] = ()
     scopes: tuple[str, ...] = ()  # made by `scope`: what conditions of a search this record can meet
     at: int = 0  # when it was said
+    codes: str = ""  # words by which names in it are also found; they do not make it longer
 
 
 SCOPE = "\x01"  # the first character of a term that is no word; no word has it
@@ -112,6 +113,11 @@ class Candidates(Protocol):
 
     def meeting(self, seqs: Sequence[int]) -> set[int]:
         """Those of given records that meet the conditions."""
+        ...
+
+    def complete(self, longest: int, most: int) -> list[int]:
+        """Records within the conditions that hold every term of the query and have at most so many terms, the shortest
+        first and of equals the newest; at most `most`."""
         ...
 
 
@@ -376,6 +382,10 @@ class Tx(Reader, Protocol):
 
     def replace(self, table: Table[R], record: R) -> None:
         """Store a record over the one with its tenant and id, or as a new one."""
+        ...
+
+    def index_again(self, table: Table[R], record: R) -> None:
+        """Write the words of a stored record anew, if they differ from those it has."""
         ...
 
     def delete(self, table: Table[Any], tenant: str, id: str) -> bool:

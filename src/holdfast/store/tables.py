@@ -27,7 +27,7 @@ from holdfast.core.model import (
 from holdfast.core.session_keys import key_of
 from holdfast.store.minhash import distinct_words, sketch
 from holdfast.store.port import IndexText, Table
-from holdfast.store.tokenizer import index_text
+from holdfast.store.tokenizer import code_terms, index_text
 
 
 def memory_sketch(
@@ -44,14 +44,17 @@ def _memory_text(memory: Memory) -> IndexText:
     # A title cut from the text would count its first words twice.
     title = "" if memory.content.startswith(memory.title.removesuffix("…")) else memory.title
     scopes = MEMORIES.scopes(memory)
-    return IndexText(index_text(title), index_text(memory.content), index_text(tags), hashes, scopes, memory.created_at)
+    codes = " ".join(code_terms("\n".join((title, memory.content, tags))))
+    texts = (index_text(title), index_text(memory.content), index_text(tags))
+    return IndexText(*texts, hashes, scopes, memory.created_at, codes)
 
 
 def _observation_text(seen: Observation) -> IndexText:
     body = "\n".join((seen.subtitle, seen.narrative, *seen.facts))
     tags = " ".join((*seen.concepts, *seen.files, seen.type))
     scopes = OBSERVATIONS.scopes(seen)
-    return IndexText(index_text(seen.title), index_text(body), index_text(tags), scopes=scopes, at=seen.at)
+    codes = " ".join(code_terms("\n".join((seen.title, body, tags))))
+    return IndexText(index_text(seen.title), index_text(body), index_text(tags), scopes=scopes, at=seen.at, codes=codes)
 
 
 # Some 5,000 words. What is longer is found by all its words and by the meaning of its beginning.

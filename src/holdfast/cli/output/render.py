@@ -98,6 +98,8 @@ def _print_passages(console: Console, answer: Json) -> None:
         console.print(Text(f"{number}. {hit['when']}{of}  {_printable(str(hit['text']))}"))
         keep = f"; if it still holds: holdfast still-true {hit['marked']}" if hit.get("marked") else ""
         console.print(Text(f"   {hit['id']}{keep}", style="dim"), soft_wrap=True)
+        if hit.get("also"):
+            _print_line(console, f"   also: {_printable(', '.join(hit['also']))}", "dim")
         if "why" in hit:
             _print_line(console, f"   {_printable(reasons(hit['why']))}", "dim")
     if not answer["results"]:

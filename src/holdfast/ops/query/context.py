@@ -20,6 +20,7 @@ from holdfast.recall.context.current_statements import standing
 from holdfast.recall.context.escape import line
 from holdfast.recall.context.salience import hits_here, ranked_lessons, ranked_memories, topic
 from holdfast.recall.hits import Hit, Question
+from holdfast.recall.passage import passage
 from holdfast.store.port import Condition, where
 from holdfast.store.tables import MEMORIES, OBSERVATIONS, SESSIONS
 
@@ -29,6 +30,7 @@ PROFILED_MEMORIES = 200
 LESSONS_RANKED = 200
 FILES_SHOWN = 8
 SURE_ENOUGH = 0.1
+ENRICH_LINE = 400
 ENRICH_CHARS = 4_000
 NOTE_CHARS = 30
 ENRICH_FILES = 5
@@ -152,7 +154,7 @@ def _about_files(
         question = Question(query=file, limit=2 * ENRICH_PER_FILE, project=project, agent=agent, files=(file,))
         found = hits_here(ctx, question)
         fitting = [hit for hit in found if isinstance(hit.record, Memory) or hit.record.importance >= IMPORTANT]
-        lines += _lines(shown, fitting)
+        lines += _lines(shown, fitting, file)
     return lines
 
 
@@ -168,7 +170,7 @@ def _about_terms(
     if not query:
         return []
     hits = hits_here(ctx, Question(query, ENRICH_RELEVANT, project, agent, strict=True))
-    return _lines(shown, hits)
+    return _lines(shown, hits, query)
 
 
 def _past_errors(
@@ -185,7 +187,7 @@ def _past_errors(
     hits: list[Hit] = []
     for kind in ("bug", "error"):
         hits += hits_here(ctx, Question(query, ENRICH_ERRORS, project, agent, type=kind, strict=True))
-    return _lines(shown, hits[:ENRICH_ERRORS])
+    return _lines(shown, hits[:ENRICH_ERRORS], query)
 
 
 def _query(files: Sequence[str], terms: Sequence[str]) -> str:
@@ -193,14 +195,16 @@ def _query(files: Sequence[str], terms: Sequence[str]) -> str:
     return " ".join([*names, *terms[:20]])
 
 
-def _lines(shown: set[str], hits: Sequence[Hit]) -> list[str]:
-    """The hits as lines; no record and no text twice."""
-    lines = [f"- {line(_said(hit), 400)}" for hit in hits]
+def _lines(shown: set[str], hits: Sequence[Hit], query: str) -> list[str]:
+    """The hits as lines, of a long one the passage that matched; no record and no text twice."""
+    lines = [f"- {line(_said(hit, query), ENRICH_LINE)}" for hit in hits]
     fresh = [one for one in dict.fromkeys(lines) if one not in shown]
     shown.update(fresh)
     return fresh
 
 
-def _said(hit: Hit) -> str:
+def _said(hit: Hit, query: str) -> str:
     record = hit.record
-    return record.content if isinstance(record, Memory) else f"{record.title}: {record.narrative}"
+    head, body = ("", record.content) if isinstance(record, Memory) else (f"{record.title}: ", record.narrative)
+    room = max(ENRICH_LINE // 2, ENRICH_LINE - len(head))
+    return head + (body if len(body) <= room else passage(body, query, room))

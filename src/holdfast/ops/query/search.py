@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from contextlib import suppress
-from typing import Any, Literal, NotRequired
+from typing import Any, Literal, NotRequired, cast
 
 from pydantic import Field, model_validator
 from typing_extensions import TypedDict
@@ -12,8 +12,6 @@ from typing_extensions import TypedDict
 from holdfast.context import CallContext
 from holdfast.core.errors import InvalidRequest, NotFound
 from holdfast.core.model import Json, Memory, Observation
-from holdfast.core.session_keys import session_name
-from holdfast.core.times import iso
 from holdfast.core.wire import shape
 from holdfast.intake.addresses import is_address, memory_named
 from holdfast.learn.lessons import search_lessons
@@ -21,13 +19,22 @@ from holdfast.ops.framework.answers import LessonShape
 from holdfast.ops.framework.fields import Name, Names, Query, When, limit, moment
 from holdfast.ops.framework.operation import ChatRequest, Operation, Request
 from holdfast.ops.query.context import context_for, enrichment, profile_shape
+from holdfast.ops.query.hit_shapes import (
+    HitShape,
+    body_of,
+    compact_shape,
+    full_shape,
+    passage_shape,
+    record_shape,
+    session_of,
+    text_of,
+)
 from holdfast.ops.query.past_context import SnapshotShape, past_ctx
-from holdfast.projects import is_known, project_names, project_of_event
+from holdfast.projects import is_known, project_of_event
 from holdfast.recall.context.chat import chat_context
 from holdfast.recall.context.reminders import note_shown, reminder
 from holdfast.recall.explain import why
 from holdfast.recall.flow import search as search_records
-from holdfast.recall.hit_text import shown
 from holdfast.recall.hits import Hit, Question
 from holdfast.recall.project_first import search_here
 from holdfast.store.port import Reader
@@ -35,8 +42,6 @@ from holdfast.store.tables import OBSERVATIONS, SESSIONS
 from holdfast.text.tokens import estimate
 
 SHOWN = 600  # characters of a record in the short form
-# Characters of a passage: five hits with their ids and dates stay below 3,000, which is cheap for an agent to read.
-PASSAGE = 500
 
 
 class Search(ChatRequest):
@@ -82,7 +87,7 @@ class Search(ChatRequest):
 
 class SearchAnswer(TypedDict):
     format: str
-    results: list[Json]
+    results: list[HitShape]
     tokens_used: int
     tokens_budget: int | None
     truncated: bool
@@ -134,42 +139,25 @@ def search(ctx: CallContext, ask: Search) -> SearchAnswer:
     _count(ctx, chosen)
     answer: SearchAnswer = {
         "format": ask.format,
-        "results": [{**form(hit), "why": why(hit, ask.query)} if ask.explain else form(hit) for hit in chosen],
+        "results": cast(
+            list[HitShape],
+            [{**form(hit), "why": why(hit, ask.query)} if ask.explain else form(hit) for hit in chosen],
+        ),
         "tokens_used": used,
         "tokens_budget": ask.token_budget,
         "truncated": len(chosen) < len(hits),
     }
     if ask.format == "narrative":
-        answer["text"] = "\n\n".join(_text_of(hit) for hit in chosen)
+        answer["text"] = "\n\n".join(text_of(hit) for hit in chosen)
     return answer
 
 
 def _form(ctx: CallContext, ask: Search) -> Callable[[Hit], Json]:
     if ask.format == "passages":
         reader = ctx.store.read()
-        return lambda hit: _passage(ctx, reader, hit, ask)
-    return _full if ask.format == "full" else _compact
-
-
-def _passage(ctx: CallContext, reader: Reader, hit: Hit, ask: Search) -> Json:
-    """The passage that matched, with what a reader needs: its time, what came since, and its project."""
-    record = hit.record
-    answer: Json = {
-        "id": record.id,
-        "when": iso(_when(record))[:10],
-        "text": shown(ctx, reader, hit, ask.query, PASSAGE),
-    }
-    if ask.here and record.project and record.project not in project_names(ctx, ask.here):
-        answer["project"] = record.project
-    if hit.outdated is not None and hit.outdated.sure:
-        answer |= {"outdated": True, "supersededBy": hit.outdated.id}
-    if hit.outdated is not None:
-        answer["marked"] = hit.outdated.of  # the id for `still-true` if the mark is wrong
-    return answer
-
-
-def _when(record: Memory | Observation) -> int:
-    return record.created_at if isinstance(record, Memory) else record.at
+        return lambda hit: passage_shape(ctx, reader, hit, ask.query, ask.here)
+    form = full_shape if ask.format == "full" else compact_shape
+    return lambda hit: form(hit, ask.query)
 
 
 def _fitting(hits: Sequence[Hit], ask: Search) -> tuple[list[Hit], int]:
@@ -178,7 +166,7 @@ def _fitting(hits: Sequence[Hit], ask: Search) -> tuple[list[Hit], int]:
     shown: list[Hit] = []
     used = 0
     for hit in hits:
-        cost = estimate(hit.record.title if ask.format == "compact" else _text_of(hit))
+        cost = estimate(hit.record.title if ask.format == "compact" else text_of(hit))
         if ask.token_budget is None or used + cost <= ask.token_budget:
             used += cost
             shown.append(hit)
@@ -191,67 +179,6 @@ def _count(ctx: CallContext, hits: Sequence[Hit]) -> None:
     if ctx.viewer.admin:
         return
     ctx.recalls.add(ctx.tenant, (hit.record.seq for hit in hits))
-
-
-def _text_of(hit: Hit) -> str:
-    return f"{hit.record.title}\n{_body_of(hit)}"
-
-
-def _body_of(hit: Hit) -> str:
-    return hit.record.content if isinstance(hit.record, Memory) else hit.record.narrative
-
-
-def _compact(hit: Hit) -> Json:
-    """The short form; obsId is what clients of the earlier system call any record's id."""
-    record = hit.record
-    return {
-        "id": record.id,
-        "obsId": record.id,
-        "kind": hit.kind,
-        "sessionId": _session_of(record),
-        "title": record.title,
-        "type": record.type,
-        "score": hit.score,
-        "timestamp": iso(_when(record)),
-        **_since(hit),
-    }
-
-
-def _since(hit: Hit) -> Json:
-    """What replaced the statement of this hit."""
-    if hit.outdated is None:
-        return {}
-    newer = {"id": hit.outdated.id, "text": hit.outdated.text, "timestamp": iso(hit.outdated.at)}
-    said = {"outdated": True, "supersededBy": newer} if hit.outdated.sure else {"newer": newer}
-    return {**said, "marked": hit.outdated.of}
-
-
-def _session_of(record: Memory | Observation) -> str | None:
-    key = (record.session_ids or ("",))[0] if isinstance(record, Memory) else record.session_id
-    return session_name(key) or None
-
-
-def _full(hit: Hit) -> Json:
-    record = hit.record
-    return {
-        **_compact(hit),
-        "content": record.content if isinstance(record, Memory) else record.narrative,
-        "concepts": list(record.concepts),
-        "files": list(record.files),
-        "bm25Score": hit.parts.words,
-        "vectorScore": hit.cosine or 0.0,
-        "graphScore": 0.0,
-        "combinedScore": hit.score,
-        "observation": _observation(record),
-    }
-
-
-def _observation(record: Memory | Observation) -> Json:
-    """The record; a memory also has its text under the field names of an observation, which clients read."""
-    full = shape(record)
-    if isinstance(record, Memory):
-        full |= {"narrative": record.content, "timestamp": full["createdAt"]}
-    return full
 
 
 class SmartSearch(ChatRequest):
@@ -287,7 +214,8 @@ def smart_search(ctx: CallContext, ask: SmartSearch) -> SmartSearchAnswer:
     return {
         "mode": "compact",
         "results": [
-            {**_compact(hit), "content": _text_of(hit)[:600], "narrative": _body_of(hit)[:600]} for hit in hits
+            {**compact_shape(hit, ask.query), "content": text_of(hit)[:600], "narrative": body_of(hit)[:600]}
+            for hit in hits
         ],
         "lessons": [{**shape(lesson), "score": score} for score, lesson in lessons],
     }
@@ -300,7 +228,7 @@ def _expand(ctx: CallContext, ask: SmartSearch) -> SmartSearchAnswer:
     for id in wanted:
         record = _named(ctx, reader, id, ask.agent_id)
         if record is not None:
-            results.append({"obsId": id, "sessionId": _session_of(record), "observation": _observation(record)})
+            results.append({"obsId": id, "sessionId": session_of(record), "observation": record_shape(record)})
     return {"mode": "expanded", "results": results, "truncated": len(wanted) < len(ask.expand_ids)}
 
 

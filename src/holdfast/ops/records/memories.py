@@ -145,7 +145,8 @@ def _remembered(ctx: CallContext, kept: Remembered) -> RememberAnswer:
 def remember(ctx: CallContext, ask: Remember) -> RememberAnswer:
     """Save a fact, decision, preference or pattern permanently, so that later sessions find it.
 
-    One fact per call, in a full sentence. Saying nearly the same again makes a new version of the old memory.
+    One fact per call, in a full sentence. Saying the same again, perhaps with words added, makes a new version of the
+    old memory; with words exchanged or taken away it is a memory of its own.
     `similarTo` names memories that may need to be forgotten or evolved instead.
     """
     return _remembered(ctx, remember_fact(ctx, _draft(ctx, ask)))

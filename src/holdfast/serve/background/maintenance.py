@@ -22,6 +22,7 @@ from holdfast.serve.background.vector_worker import VectorWorker
 from holdfast.serve.http.idempotency import drop_old_answers
 from holdfast.snapshot.triggers import BULK, before
 from holdfast.store.fleet.fleet_port import claimed
+from holdfast.store.queries.word_update import update_words
 
 INDEX_SECONDS = 1.0
 RECALLS_SECONDS = 5.0
@@ -38,6 +39,7 @@ class Maintenance(BackgroundThread):
         self._engine = engine
         self._vectors = VectorWorker(engine)
         self._drawn: dict[str, int] = {}  # by tenant, the last write from which insights were drawn
+        self._words = set[str]()  # tenants whose words are those of this version
 
     def start(self) -> None:
         super().start()
@@ -105,6 +107,9 @@ class Maintenance(BackgroundThread):
         if self._engine.settings.expire_days:
             rules = rules_of(self._engine.settings.expire_days)
             age(ctx, plan_aging(ctx, rules), rules)
+        if ctx.tenant not in self._words:
+            update_words(ctx.store, ctx.tenant, ctx.clock.now_ms(), self._stop.is_set)
+            self._words.add(ctx.tenant)
         decay_lessons(ctx)
         drop_old_answers(ctx)
         self._learn(ctx)

@@ -82,6 +82,20 @@ class PartPostings:
         held = (posting.places.take(at, mode="clip") == narrow).nonzero()[0]
         return held, posting.weights[at[held]] * HALF if len(held) else NOTHING
 
+    def complete(self, terms: Sequence[str], longest: int) -> NDArray[np.intp]:
+        """The places in the bounds that hold all the terms and are not longer; the rarest term decides first."""
+        held = [self.postings.get(term) for term in terms]
+        if None in held:
+            return NOWHERE
+        rarest = min((one for one in held if one is not None), key=lambda one: len(one.places))
+        places = rarest.places.astype(np.intp)
+        places = places[self.inside[places] & (self.part.lengths[places] <= longest)]
+        for term in terms:
+            if not len(places):
+                break
+            places = places[self.weighed(term, places)[0]]
+        return places
+
     def best(self, rarity: Mapping[str, float], average: float, limit: int, above: float) -> tuple[Floats, Seqs]:
         """The best scores at or above a bound, and their seqs. Equals of the last one stay: the newest of them is
         decided later."""
@@ -211,6 +225,17 @@ class TenantView:
                 here, places = one.part.places_of(wanted)
                 met.update(here[one.inside[places]].tolist())
         return met
+
+    def complete(self, terms: Sequence[str], longest: int) -> list[int]:
+        """Records in the bounds that hold all the terms and are not longer, the shortest first, then the newest."""
+        lengths, seqs = [np.zeros(0)], [np.zeros(0, np.int64)]
+        for one in self.gathered:
+            places = one.complete(terms, longest) if one.count and terms else NOWHERE
+            lengths.append(one.part.lengths[places])
+            seqs.append(one.part.seqs[places])
+        every = np.concatenate(seqs)
+        found: list[int] = every[np.lexsort((-every, np.concatenate(lengths)))].tolist()
+        return found
 
     def counted(self, terms: Sequence[str], seqs: Sequence[int]) -> dict[int, WordCount]:
         """How long given records are, and how often they hold the terms."""

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from array import array
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, Literal, TypeAlias
 
 from holdfast.store.fulltext.word_database import Database
@@ -70,6 +70,9 @@ def count(text: IndexText) -> TermCounts:
         length += len(cut)
         for token in cut:
             weights[token] = weights.get(token, 0) + halves
+    if text.codes:
+        for token in stems(text.codes):
+            weights.setdefault(token, BODY_HALVES)
     weights.update(dict.fromkeys(text.scopes, 0))
     return TermCounts(length, weights)
 
@@ -80,6 +83,12 @@ def pack(text: IndexText) -> tuple[int, int, str, bytes]:
     terms = sorted(counted.weights)
     weights = array("H", [min(counted.weights[term], MOST) for term in terms])
     return text.at, counted.length, "\n".join(terms), weights.tobytes()
+
+
+def packings(text: IndexText) -> list[tuple[int, int, str, bytes]]:
+    """What `pack` gives, and what it gave before names in code were found by their parts: such rows stay right until
+    they are written anew."""
+    return [pack(text), pack(replace(text, codes=""))] if text.codes else [pack(text)]
 
 
 def unpack(row: Sequence[Any]) -> WordRow:

@@ -115,6 +115,13 @@ class _Candidates:
         inside = self.view.meeting(seqs)
         return inside if self.check is None else self.check(list(inside))
 
+    def complete(self, longest: int, most: int) -> list[int]:
+        found = self.view.complete(self.terms, longest)
+        if self.check is not None and found:
+            met = self.check(found)
+            found = [seq for seq in found if seq in met]
+        return found[:most]
+
 
 class WordIndex:
     """The words of all tenants, as far as this process has read them; shared by its readers."""

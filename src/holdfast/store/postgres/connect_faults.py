@@ -2,8 +2,8 @@
 
 libpq has the message of the server and no code for it. The messages are in the language of the server; in another than
 English all of them are a server that does not answer. They name hosts and roles, so only what is recognised is
-reported, in words of our own. A refused login is known by its code in any language: a login that failed is tried once more with a
-trace of the protocol, in which the code stands.
+reported, in words of our own. A refused login is known by its code in any language: a login
+that failed is tried once more with a trace of the protocol, in which the code stands.
 """
 
 from __future__ import annotations

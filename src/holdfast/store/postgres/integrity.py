@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any
 
-from holdfast.store.fulltext.postings import pack
+from holdfast.store.fulltext.postings import packings
 from holdfast.store.port import Finding, Table
 from holdfast.store.postgres.conditions import columns_of
 from holdfast.store.postgres.pool import Connection, View
@@ -75,7 +75,7 @@ class _Walk:
         text = self._table.index(record) if self._table.index else None
         sql = "SELECT at, length, terms, weights FROM word_rows WHERE space = %s AND seq = %s"
         found = self._db.execute(sql, (self._space, record.seq), binary=True).fetchone()
-        if text is not None and found != pack(text):
+        if text is not None and found not in packings(text):
             message = f"the word index does not say what the rows say; {_MEND}"
             yield Finding("index_out_of_step", "words", str(record.seq), message)
 

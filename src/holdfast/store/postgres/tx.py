@@ -140,6 +140,11 @@ class PostgresTx(VectorWrites, PostgresReader):
             self.tallies = tallies
             raise
 
+    def index_again(self, table: Table[R], record: R) -> None:
+        if table.index is not None:
+            seq, tenant = record.seq, record.tenant  # type: ignore[attr-defined]
+            self._change_words(self.locked(tenant), tenant, seq, table.index(record))
+
     def delete(self, table: Table[Any], tenant: str, id: str) -> bool:
         dropped = self._drop(table, tenant, id)
         if dropped is None:

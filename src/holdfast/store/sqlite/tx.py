@@ -120,6 +120,11 @@ class SqliteTx(VectorWrites, SqliteReader):
         finally:
             self._db.execute("RELEASE swap")
 
+    def index_again(self, table: Table[R], record: R) -> None:
+        if table.index is not None:
+            seq, tenant = record.seq, record.tenant  # type: ignore[attr-defined]
+            change_words(self._db, tenant, seq, table.index(record), self._next_seq)
+
     def delete(self, table: Table[Any], tenant: str, id: str) -> bool:
         dropped = self._drop(table, tenant, id)
         if dropped is not None and table.index:

@@ -82,6 +82,7 @@ function Row({ row, say }) {
       ${memory.memoryType === "permanent" && html`<span class="badge warn">${say("pinned")}</span>`}
       ${row.kind === "observation" && html`<span class="badge">${say("observation")}</span>`}
       ${row.kind !== "observation" && html`<span class="badge accent"><${Text} value=${typeName(memory.type, say)} /></span>`}
+      ${row.also && row.also.length > 0 && html`<span class="badge" title=${say("also")}>+${row.also.length}</span>`}
       ${row.score !== undefined && html`<span class="faint">${Number(row.score).toFixed(2)}</span>`}
     </div>
     <div class="line faint">
@@ -93,7 +94,7 @@ function Row({ row, say }) {
 
 // The text where it goes on after the title, or what the memory is about.
 function beyondTitle(memory, row) {
-  const text = textOf(row.content || memory.content || memory.narrative).replace(/\s+/g, " ").trim();
+  const text = textOf(row.passage || row.content || memory.content || memory.narrative).replace(/\s+/g, " ").trim();
   const title = textOf(memory.title).replace(/…$/, "");
   const rest = text.startsWith(title) ? text.slice(title.length).replace(/^[\s.,;:。，；：]+/, "") : text;
   return rest || (memory.concepts || []).map(textOf).join(", ");

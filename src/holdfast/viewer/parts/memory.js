@@ -23,7 +23,9 @@ export function MemoryCard({ memory, versions = [], addresses, hit, since, isObs
       </div>
     </div>
     ${doing.api && html`<${Doings} memory=${memory} say=${say} ...${doing} />`}
-    <${Block} value=${memory.content || memory.narrative} />
+    <${Block} value=${memory.content || memory.narrative} marked=${hit && hit.id === memory.id && (memory.content || memory.narrative) === hit.content ? hit : null} />
+    ${hit && hit.also && hit.also.length > 0 && html`<section aria-label=${say("also")}><h2>${say("also")}</h2>
+      <${Tags} values=${hit.also} onOpen=${(id) => go("memories", { id, kind: id.startsWith("mem_") ? undefined : "observation" })} /></section>`}
     ${since && html`<${Outdated} ...${since} />`}
     ${isObservation && memory.sessionId && html`<p><button type="button" onClick=${() => go("sessions", { id: memory.sessionId })}>${say("openSession")}</button></p>`}
     ${hit && hit.why && html`<${Why} why=${hit.why} say=${say} />`}

@@ -22,10 +22,18 @@ export function Text({ value, kind = "" }) {
 }
 
 // A block of text with its line breaks; `code` in a fixed-width font.
-export function Block({ value, code = false, label }) {
+export function Block({ value, code = false, label, marked }) {
   const kind = code ? "block code" : "block";
   return html`<div class=${kind} dir="auto" tabindex=${code ? 0 : undefined} role=${code ? "region" : undefined}
-    aria-label=${code ? label : undefined}>${textOf(value)}</div>`;
+    aria-label=${code ? label : undefined}>${marked ? inThree(textOf(value), marked) : textOf(value)}</div>`;
+}
+
+// A text with the part from `start` to `end` marked. The server counts whole characters, a string here their halves.
+function inThree(text, { start, end }) {
+  const chars = Array.from(text);
+  if (!(end > start) || (start === 0 && end >= chars.length)) return text;
+  const part = (from, to) => chars.slice(from, to).join("");
+  return [part(0, start), html`<mark class="passage">${part(start, end)}</mark>`, part(end)];
 }
 
 // Short labels such as concepts and files.
