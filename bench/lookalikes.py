@@ -1,6 +1,6 @@
 """Nothing vanishes: turns that differ in one name, number or "not" stay apart, and every record is found by its own text.
 
-    python bench/lookalikes.py [--half tuned|held] [--embedder none|local] [--shared FOLDER]
+    python bench/lookalikes.py [--half tuned|held] [--embedder none|local] [--data FOLDER]
 
 Prints how many look-alikes became a version of the other one, how many rewordings did, and for each set how many
 records a search for their own text does not show: neither as a hit nor in the group of one, among the first three.
@@ -115,12 +115,12 @@ def _alike(text: str, chance: random.Random) -> Iterator[Pair]:
         yield Pair("contracted", text, re.sub(r"\bdo not\b", "don't", text), same=True)
 
 
-def stored_sets(shared: Path | None) -> list[sets.Collection]:
+def stored_sets(data: Path | None) -> list[sets.Collection]:
     """Every set that the repository has, and those of a folder with other data."""
     found = [*sets.assistant(), *coding.collections(), sets.library(True), sets.manual()]
-    if shared is not None and shared.is_dir():
-        found += sets.locomo(shared / "locomo_first5.json")
-        for path in sorted(shared.glob("*_half.json")):
+    if data is not None and data.is_dir():
+        found += sets.locomo(data / "locomo_first5.json")
+        for path in sorted(data.glob("*_half.json")):
             found += [_chat(one) for one in json.loads(path.read_text(encoding="utf-8"))]
     return found
 
@@ -200,7 +200,7 @@ def main() -> None:
     options = argparse.ArgumentParser(description=__doc__)
     options.add_argument("--half", choices=("tuned", "held"), default="tuned")
     options.add_argument("--embedder", default="none")
-    options.add_argument("--shared", type=Path, help="a folder with other data")
+    options.add_argument("--data", type=Path, help="a folder with other data")
     options.add_argument("--only", default="", help="sets whose name begins so")
     options.add_argument("--no-pairs", action="store_true")
     options.add_argument("--undated", action="store_true", help="store without sessions and dates")
@@ -208,7 +208,7 @@ def main() -> None:
     found = [] if given.no_pairs else pairs(given.half)
     for kind, (versions, of) in became_versions(found, given.embedder).items():
         print(f"{kind}: {versions} of {of} became versions", flush=True)
-    for collection in stored_sets(given.shared):
+    for collection in stored_sets(given.data):
         if collection.name.startswith(given.only):
             missing = lost(collection, given.embedder, not given.undated)
             print(

@@ -94,7 +94,7 @@ def test_a_memory_is_found_by_a_person_s_way_of_asking(store: Store, content: st
         ("東京", "京都"),
         ("数据库", "据点"),
         ("deploy on friday", "monday"),
-        ("getUserName", "username_list_zebra"),
+        ("getUserName", "namelist_zebra_usern"),
         ("printed on A4 with V12", "4 12"),
         ("anything at all", "🚀"),
         ("anything at all", "!!! ??? ..."),
