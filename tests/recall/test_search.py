@@ -16,7 +16,7 @@ from holdfast.connection import LocalConnection
 from holdfast.core.errors import EmbedderUnavailable
 from holdfast.core.model import Caller, CleanText
 from holdfast.core.system import SystemClock
-from holdfast.index import MiniLm, WeightFolders
+from holdfast.index import MINILM, LocalEmbedder, WeightFolders
 from holdfast.ops.registry import BY_NAME
 from holdfast.recall.candidates import DEPTH, QueryEmbedding, _nearest
 from holdfast.recall.time.dates import day_of
@@ -30,12 +30,12 @@ CAT = "Grandmother's cat sleeps on the warm radiator all winter"
 
 
 @pytest.fixture(scope="session")
-def minilm() -> MiniLm:
-    return MiniLm(WeightFolders("", Path("/nowhere/at/all")), SystemClock())
+def minilm() -> LocalEmbedder:
+    return LocalEmbedder(WeightFolders(MINILM, "", Path("/nowhere/at/all")), SystemClock())
 
 
 @pytest.fixture
-def world(tmp_path: Path, minilm: MiniLm) -> Iterator[World]:
+def world(tmp_path: Path, minilm: LocalEmbedder) -> Iterator[World]:
     made = World(tmp_path / "memory", model=minilm)
     yield made
     made.close()
@@ -168,7 +168,7 @@ def test_bounds_hold_for_words_and_for_meaning(world: World, bounds: dict[str, A
 
 
 def test_isolated_agents_see_nothing_of_each_other_by_meaning_or_beside_their_own(
-    tmp_path: Path, minilm: MiniLm
+    tmp_path: Path, minilm: LocalEmbedder
 ) -> None:
     world = World(tmp_path / "isolated", model=minilm, agent_scope="isolated")
     one, other = Caller(agent="one"), Caller(agent="other")
@@ -326,7 +326,7 @@ def test_a_large_import_without_a_server_is_folded_when_it_ends(
     world.close()  # once more does no harm
 
 
-def test_without_a_server_a_search_makes_the_vectors_that_wait(tmp_path: Path, minilm: MiniLm) -> None:
+def test_without_a_server_a_search_makes_the_vectors_that_wait(tmp_path: Path, minilm: LocalEmbedder) -> None:
     world = World(tmp_path / "memory", model=minilm)
     id = keep(world, DEPLOY)
     connection = LocalConnection(world.engine, Caller())
