@@ -34,9 +34,9 @@ def small(tmp_path_factory: pytest.TempPathFactory) -> SmallModel:
 
 
 @pytest.fixture
-def scale(tmp_path: Path) -> LikenessScale:
+def scale(small: SmallModel, tmp_path: Path) -> LikenessScale:
     path = tmp_path / "centre.json"
-    path.write_text(json.dumps(np.random.default_rng(3).standard_normal(32).round(3).tolist()))
+    path.write_text(json.dumps(embedder(small).embed(TEXTS).mean(axis=0).tolist()))  # type: ignore[arg-type]
     return LikenessScale(3.0, 0.5, path)
 
 
@@ -228,7 +228,8 @@ def test_a_question_times_a_stored_vector_is_their_likeness(scale: LikenessScale
     expected = 3.0 * (rows @ asked - 0.5)
     stored = scaled.embed(TEXTS)  # type: ignore[arg-type]
     assert stored.shape == (len(TEXTS), scaled.dims)
-    assert scaled.dims == plain.dims + 1
+    assert scaled.dims == plain.dims + 2
+    assert np.allclose(np.linalg.norm(stored, axis=1), 1, atol=1e-5)
     assert np.allclose(stored @ scaled.embed_query("the pier"), expected, atol=1e-4)  # type: ignore[arg-type]
     assert np.allclose(scaled.likeness(stored[0], stored), 3.0 * (rows @ rows[0] - 0.5), atol=1e-4)
     assert np.allclose(plain.likeness(rows[0], rows), rows @ rows[0])

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
 from hashing_embedder import HashingEmbedder
 from patience import until
@@ -15,6 +16,7 @@ from holdfast.cli.output.render import print_answer
 from holdfast.connection import LocalConnection
 from holdfast.core.errors import EmbedderUnavailable
 from holdfast.core.model import Caller, CleanText
+from holdfast.core.ports import Vectors
 from holdfast.core.system import SystemClock
 from holdfast.index import MINILM, LocalEmbedder, WeightFolders
 from holdfast.ops.registry import BY_NAME
@@ -377,3 +379,34 @@ def test_a_filter_costs_no_answer_by_meaning_however_many_meet_it(
     assert len(found) == min(10, len(inside))
     assert set(found) <= inside
     world.close()
+
+
+class Scaled(HashingEmbedder):
+    """Vectors whose product with a question's is three times their cosine, less a half; as gte-small's are."""
+
+    @property
+    def dims(self) -> int:
+        return super().dims + 2
+
+    def embed(self, texts: Sequence[CleanText]) -> Vectors:
+        self.given.extend(texts)
+        rows = 0.8 * np.stack([super(Scaled, self).embed_query(text) for text in texts])
+        return np.concatenate([rows, np.full((len(rows), 2), np.sqrt(0.18), np.float32)], axis=1)
+
+    def embed_query(self, text: CleanText) -> Vectors:
+        more = np.array([-0.5 / np.sqrt(0.18), 0], np.float32)
+        return np.concatenate([3 / 0.8 * super().embed_query(text), more])
+
+
+@pytest.mark.engines
+def test_a_likeness_is_on_the_scale_of_the_embedder(tmp_path: Path) -> None:
+    model = Scaled()
+    world = World(tmp_path / "memory", model=model)
+    keep(world, "the harbour opens at six")
+    world.follow()
+    (found,) = world.call("search", query="the harbour opens", explain=True)["results"]
+    world.close()
+    asked, kept = (
+        HashingEmbedder.embed_query(model, text) for text in (CleanText("the harbour opens"), model.given[0])
+    )
+    assert found["why"]["likeness"] == pytest.approx(3 * float(asked @ kept) - 0.5, abs=2e-3)

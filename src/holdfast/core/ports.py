@@ -89,7 +89,7 @@ class Embedder(Protocol):
         ...
 
     def embed(self, texts: Sequence[CleanText]) -> Vectors:
-        """One row of about length 1 for each text, of what the model reads of it. An empty text gets a row too.
+        """One row of length 1 for each text, of what the model reads of it. An empty text gets a row too.
 
         Raises:
             EmbedderUnavailable: as above.

@@ -10,7 +10,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from pathlib import Path
 
-from holdfast.index.likeness_scale import LikenessScale
+from holdfast.index.likeness_scale import MORE, LikenessScale
 
 _HERE = Path(__file__).parent
 
@@ -51,7 +51,7 @@ class LocalModel:
     @property
     def dims(self) -> int:
         """Numbers in a stored vector."""
-        return self.width + (self.scale is not None)
+        return self.width + (MORE if self.scale else 0)
 
     @property
     def name(self) -> str:
