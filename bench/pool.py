@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 from sets import Collection, Document
 
-from holdfast.index.minilm import latin_share
+from holdfast.index.local_embedder import latin_share
 from holdfast.recall.rank import RankingQuery, Candidate, Corpus
 from holdfast.store import tokenizer
 from holdfast.store.port import luck

@@ -1,10 +1,12 @@
 """How well the right records are found, beside simpler ways, on conversations, code sessions, notes, code and prose.
 
-    python bench/quality.py [--locomo FILE] [--packages FOLDER] [--vectors FOLDER] [--depth N]
-                            [--sets locomo,locomo-long,assistant,assistant-long,coding,library,manual,packages]
+    python bench/quality.py [--locomo FILE] [--packages FOLDER] [--vectors FOLDER] [--depth N] [--embedder MODEL]
+                            [--compare] [--chats FILE ...] [--sets locomo,locomo-long,assistant,assistant-long,coding,library,manual,packages]
 
 Candidates come as in the store: the best by words, the best by vectors, and their neighbours. Prints the tables and
 writes them into docs/benchmarks/quality.md below the mark. Vectors are kept in FOLDER, by the hash of their text.
+With --compare only one table is made: R@10 and MRR of each set, with both local models. --chats adds conversations
+of one's own, as files of turns (id, text, session, at) and questions (question, evidence, category).
 """
 
 from __future__ import annotations
@@ -30,6 +32,7 @@ from pool import Store, convex, ranked, rrf, terms
 from holdfast.core.ports import Embedder
 from holdfast.core.system import SystemClock, SystemEntropy
 from holdfast.embedder import embedder_from
+from holdfast.index import LOCAL_MODELS
 from holdfast.recall.rank import rank
 from holdfast.settings import load
 
@@ -82,8 +85,11 @@ def ways(depth: int) -> dict[str, Way]:
 class Vectors:
     """Vectors by the hash of their text, on disk."""
 
-    def __init__(self, folder: Path):
+    def __init__(self, folder: Path, embedder: str):
+        folder = folder / embedder
+        self.embedder = embedder
         self.folder = folder
+        self.asked: dict[str, Vector] = {}
         self.known: dict[str, Vector] = {}
         if (folder / "cache.json").exists():
             names = json.loads((folder / "cache.json").read_text())
@@ -101,9 +107,16 @@ class Vectors:
             self._add(missing)
         return np.stack([self.known[_hash(text)] for text in texts])
 
+    def of_questions(self, texts: Sequence[str]) -> list[Vector]:
+        """Questions may have other vectors than texts have."""
+        for text in texts:
+            if text not in self.asked:
+                self.asked[text] = self._embedder.embed_query(text)
+        return [self.asked[text] for text in texts]
+
     @cached_property
     def _embedder(self) -> Embedder:
-        made = embedder_from(load(), SystemClock(), SystemEntropy())
+        made = embedder_from(load({"embedder": self.embedder}), SystemClock(), SystemEntropy())
         assert made is not None, "the settings name no embedder"
         return made
 
@@ -118,7 +131,9 @@ def _hash(text: str) -> str:
     return hashlib.sha256(text.encode()).hexdigest()
 
 
-def collections(chosen: Sequence[str], locomo: Path, packages: Path) -> dict[str, list[sets.Collection]]:
+def collections(
+    chosen: Sequence[str], locomo: Path, packages: Path, chats: Sequence[Path]
+) -> dict[str, list[sets.Collection]]:
     made: dict[str, Callable[[], list[sets.Collection]]] = {
         "locomo": lambda: sets.locomo(locomo),
         "locomo-long": lambda: sets.at_length(sets.locomo(locomo)),
@@ -129,16 +144,20 @@ def collections(chosen: Sequence[str], locomo: Path, packages: Path) -> dict[str
         "manual": lambda: [sets.manual()],
         "packages": lambda: sets.packages(packages),
     }
-    return {name: made[name]() for name in chosen}
+    return {name: made[name]() for name in chosen} | {path.stem: sets.chats(path) for path in chats}
 
 
-def measure(collection: sets.Collection, vectors: Vectors, depth: int) -> dict[tuple[str, str], list[Row]]:
+def measure(
+    collection: sets.Collection, vectors: Vectors, depth: int, chosen: Sequence[str] = ()
+) -> dict[tuple[str, str], list[Row]]:
     """Rows by way and level."""
     store = Store(collection, vectors.in_parts([document.text for document in collection.documents]))
-    asked = vectors.of([query.text for query in collection.queries])
+    asked = vectors.of_questions([query.text for query in collection.queries])
     session = {document.id: document.session for document in collection.documents}
     rows: dict[tuple[str, str], list[Row]] = {}
     for name, way in ways(depth).items():
+        if chosen and name not in chosen:
+            continue
         for query, vector in zip(collection.queries, asked, strict=True):
             found = way(store, query.text, vector)
             rows.setdefault((name, "turn"), []).append(row(collection.name, query.category, found, query.gold))
@@ -192,6 +211,28 @@ def report(name: str, group: list[sets.Collection], vectors: Vectors, depth: int
     return lines + split(rows, "category", name)
 
 
+COMPARED = ("vectors", "rank")
+
+
+def compare(groups: dict[str, list[sets.Collection]], folder: Path, depth: int) -> list[str]:
+    """R@10 and MRR of each set at turn level, by vectors alone and by the ranking, with each local model."""
+    found: dict[tuple[str, str, str], str] = {}
+    for model in LOCAL_MODELS:
+        vectors = Vectors(folder, model)
+        for name, group in groups.items():
+            rows: dict[str, list[Row]] = {}
+            for collection in group:
+                for (way, level), some in measure(collection, vectors, depth, COMPARED).items():
+                    if level == "turn":
+                        rows.setdefault(way, []).extend(some)
+            for way, some in rows.items():
+                found[model, name, way] = f"{mean(some, 'recall10'):.3f} / {mean(some, 'mrr'):.3f}"
+            print(model, name, {way: found[model, name, way] for way in rows}, file=sys.stderr)
+    columns = [(way, model) for way in COMPARED for model in LOCAL_MODELS]
+    lines = [f"| set | {' | '.join(f'{way}, {model}' for way, model in columns)} |", "|---" * (len(columns) + 1) + "|"]
+    return lines + [f"| {name} | {' | '.join(found[model, name, way] for way, model in columns)} |" for name in groups]
+
+
 def main() -> None:
     options = argparse.ArgumentParser(description=__doc__)
     options.add_argument("--locomo", type=Path, default=ROOT.parent / "shared" / "bench" / "locomo_first5.json")
@@ -200,12 +241,19 @@ def main() -> None:
     options.add_argument("--depth", type=int, default=DEPTH)
     options.add_argument("--sets", default="locomo,locomo-long,assistant,assistant-long,coding,library,manual")
     options.add_argument("--out", type=Path, default=ROOT / "docs" / "benchmarks" / "quality.md")
+    options.add_argument("--embedder", default="minilm", choices=[*LOCAL_MODELS])
+    options.add_argument("--compare", action="store_true")
+    options.add_argument("--chats", type=Path, nargs="*", default=[])
     given = options.parse_args()
     if given.packages and "packages" not in given.sets:
         given.sets += ",packages"
-    vectors = Vectors(given.vectors)
+    groups = collections(given.sets.split(","), given.locomo, given.packages, given.chats)
+    if given.compare:
+        print("\n".join(compare(groups, given.vectors, given.depth)))
+        return
+    vectors = Vectors(given.vectors, given.embedder)
     lines = [MARK, "", f"{given.depth} candidates by words and as many by vectors, with their neighbours.", ""]
-    for name, group in collections(given.sets.split(","), given.locomo, given.packages).items():
+    for name, group in groups.items():
         start = time.process_time()
         lines += report(name, group, vectors, given.depth)
         print(f"{name}: {time.process_time() - start:.0f} s", file=sys.stderr)

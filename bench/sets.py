@@ -76,6 +76,23 @@ def _turns(conversation: dict[str, object]) -> Iterator[Document]:
         number += 1
 
 
+def chats(path: Path) -> list[Collection]:
+    """Conversations with turns and questions, one collection each; read from where they lie."""
+    return [_chat(f"{path.stem} {number}", entry) for number, entry in enumerate(json.loads(path.read_text()))]
+
+
+def _chat(name: str, entry: dict[str, object]) -> Collection:
+    documents, last = [], 0
+    for turn in entry["turns"]:
+        said = int(datetime.fromisoformat(turn["at"]).timestamp() * 1000) if turn["at"] else 0
+        last = max(said, last + TURN_MS if not turn["at"] else last + 1)  # turns of one moment stay in their order
+        documents.append(Document(turn["id"], turn["text"], turn["session"], last))
+    known = {document.id for document in documents}
+    asked = ((one, frozenset(one["evidence"]) & known) for one in entry["questions"])
+    queries = tuple(Query(one["question"], gold, str(one["category"])) for one, gold in asked if gold)
+    return Collection(name, tuple(documents), queries)
+
+
 def at_length(collections: list[Collection]) -> list[Collection]:
     """The same with long records: each session as one, and three sessions as one with all collections in one store."""
     whole = [_joined(one, 1) for one in collections]

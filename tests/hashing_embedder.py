@@ -49,6 +49,9 @@ class HashingEmbedder:
         numbers = np.sum([self._word(word) for word in words], axis=0) if words else np.ones(self._dims)
         return (numbers / np.linalg.norm(numbers)).astype(np.float32)
 
+    def likeness(self, one: Vectors, rows: Vectors) -> Vectors:
+        return rows @ one
+
     def fault(self) -> Fault | None:
         return None
 

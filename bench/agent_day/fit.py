@@ -171,10 +171,11 @@ def main() -> None:
                 print(f"cross-validated by domain, {how}: area {area:.3f}, average precision {precision:.3f}")
             played = Played(embedder)
             models = {
+                **(json.loads(TABLE.read_text())["models"] if TABLE.exists() else {}),  # those of other embedders
                 "signs alone": table_of(dev, dev.signs, played, played.signs),
-                "with meaning": table_of(dev, both, played, np.hstack([played.signs, played.vectors])),
+                embedder.name.split("/")[0]: table_of(dev, both, played, np.hstack([played.signs, played.vectors])),
             }
-            table = {"embedder": embedder.name.split("/")[0], "models": models}
+            table = {"models": models}
             TABLE.write_text(json.dumps(table, separators=(",", ":")) + "\n")
         report("dev (fitted on it)", dev, embedder)
         report("held out", Labelled(embedder, HELD_OUT), embedder)

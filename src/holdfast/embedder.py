@@ -3,16 +3,12 @@
 from __future__ import annotations
 
 import time
-from pathlib import Path
 
 from holdfast.core.ports import Clock, Embedder, Entropy
-from holdfast.index import Fetch, MiniLm, WeightFolders
-from holdfast.index.weights import REVISION
+from holdfast.index import LOCAL_MODELS, Fetch, LocalEmbedder, LocalModel, WeightFolders
 from holdfast.remote import Download, remote_embedder_from
 from holdfast.remote.endpoint import Pause
 from holdfast.settings import Settings
-
-HUB = f"https://huggingface.co/sentence-transformers/all-MiniLM-L6-v2/resolve/{REVISION}"
 
 
 def embedder_from(settings: Settings, clock: Clock, entropy: Entropy, *, pause: Pause = time.sleep) -> Embedder | None:
@@ -23,20 +19,17 @@ def embedder_from(settings: Settings, clock: Clock, entropy: Entropy, *, pause: 
     """
     if settings.embedder == "none":
         return None
-    if settings.embedder == "minilm":
-        return MiniLm(_places(settings, clock, entropy), clock)
+    if model := LOCAL_MODELS.get(settings.embedder):
+        return LocalEmbedder(_places(model, settings, clock, entropy), clock)
     return remote_embedder_from(settings, clock, entropy, pause=pause)
 
 
-def _places(settings: Settings, clock: Clock, entropy: Entropy) -> WeightFolders:
-    return WeightFolders(settings.embedder_path, _downloads(settings), _fetch(settings, clock, entropy))
+def _places(model: LocalModel, settings: Settings, clock: Clock, entropy: Entropy) -> WeightFolders:
+    downloads = settings.folder / "models" / model.downloads
+    return WeightFolders(model, settings.embedder_path, downloads, _fetch(model, settings, clock, entropy))
 
 
-def _downloads(settings: Settings) -> Path:
-    return settings.folder / "models" / f"all-MiniLM-L6-v2-{REVISION[:8]}"
-
-
-def _fetch(settings: Settings, clock: Clock, entropy: Entropy) -> Fetch | None:
+def _fetch(model: LocalModel, settings: Settings, clock: Clock, entropy: Entropy) -> Fetch | None:
     if settings.embedder_url.lower() == "none":
         return None
-    return Download("HOLDFAST_EMBEDDER_URL", settings.embedder_url or HUB, clock, entropy).fetch
+    return Download("HOLDFAST_EMBEDDER_URL", settings.embedder_url or model.hub, clock, entropy).fetch

@@ -3,10 +3,10 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
-from plain_bert import PlainBert
+from plain_bert import PlainBert, read
 
 from holdfast.core.system import SystemClock
-from holdfast.index import MiniLm, WeightFolders
+from holdfast.index import MINILM, LocalEmbedder, WeightFolders
 from holdfast.index.onnx_session import Session
 from holdfast.index.weight_sources import WeightFiles
 
@@ -16,7 +16,7 @@ NOWHERE = Path("/nowhere/at/all")
 @pytest.fixture(scope="session")
 def files() -> WeightFiles:
     """The installed weights; `make test` installs them."""
-    return WeightFolders("", NOWHERE).find()
+    return WeightFolders(MINILM, "", NOWHERE).find()
 
 
 @pytest.fixture(scope="session")
@@ -25,10 +25,10 @@ def session(files: WeightFiles) -> Session:
 
 
 @pytest.fixture(scope="session")
-def minilm() -> MiniLm:
-    return MiniLm(WeightFolders("", NOWHERE), SystemClock())
+def minilm() -> LocalEmbedder:
+    return LocalEmbedder(WeightFolders(MINILM, "", NOWHERE), SystemClock())
 
 
 @pytest.fixture(scope="session")
 def plain(files: WeightFiles) -> PlainBert:
-    return PlainBert(files.weights)
+    return PlainBert(read(files.weights))

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
 from holdfast.cli.commands.doctor import Check, _embedder, _loops
+from holdfast.index import GTE_SMALL, LOCAL_MODELS, MINILM
 from holdfast.index.remedies import correct_path, install_weights
-from holdfast.index.weights import WEIGHTS
 from holdfast.settings import load
 from holdfast.store import kernel
 
@@ -19,23 +20,32 @@ def examined(home: Path, **settings: str) -> Check:
 
 
 def test_a_model_that_can_be_loaded_is_named(tmp_path: Path) -> None:
-    assert examined(tmp_path) == Check("embedder", True, f"all-MiniLM-L6-v2/{WEIGHTS.sha256[:12]}/parts")
+    assert examined(tmp_path) == Check("embedder", True, MINILM.name)
 
 
 def test_a_model_that_cannot_be_loaded_is_not_well(tmp_path: Path) -> None:
     check = examined(tmp_path, embedder_path=str(tmp_path))
     assert not check.ok
     assert "HOLDFAST_EMBEDDER_PATH" in check.found
-    assert check.hint == correct_path()
+    assert check.hint == correct_path(MINILM)
 
 
 def test_weights_that_are_not_installed_are_told_with_the_command_that_installs_them(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("holdfast.index.weight_sources.PACKAGES", ())
+    monkeypatch.setitem(LOCAL_MODELS, "minilm", replace(MINILM, packages=("no-such-package-at-all",)))
     check = examined(tmp_path, embedder_url="none")
     assert (check.ok, check.found) == (False, "minilm: the weights are not installed; keyword search only")
-    assert check.hint == f"{install_weights()}."
+    assert check.hint == f"{install_weights(MINILM)}."
+
+
+def test_the_other_local_model_is_told_with_the_command_that_installs_it(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setitem(LOCAL_MODELS, "gte-small", replace(GTE_SMALL, version="of-no-installation"))
+    check = examined(tmp_path, embedder="gte-small", embedder_url="none")
+    assert (check.ok, check.found) == (False, "gte-small: the weights are not installed; keyword search only")
+    assert check.hint == f"{install_weights(GTE_SMALL)}."
 
 
 def test_a_remote_embedder_is_named_and_not_asked(tmp_path: Path) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import replace
 from functools import partial
 from http.server import SimpleHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
@@ -14,7 +15,7 @@ from holdfast.core.errors import EmbedderUnavailable
 from holdfast.core.ports import Embedder
 from holdfast.core.system import SystemClock, SystemEntropy
 from holdfast.embedder import embedder_from
-from holdfast.index import weight_sources
+from holdfast.index import LOCAL_MODELS, MINILM
 from holdfast.index.remedies import install_weights
 from holdfast.index.weight_sources import WeightFiles
 from holdfast.settings import load
@@ -34,7 +35,7 @@ class Hub(SimpleHTTPRequestHandler):
 @pytest.fixture
 def hub(files: WeightFiles, monkeypatch: pytest.MonkeyPatch) -> Iterator[str]:
     """A hub that has the real files, on a machine that has none."""
-    monkeypatch.setattr(weight_sources, "PACKAGES", ("no-such-package-at-all",))
+    monkeypatch.setitem(LOCAL_MODELS, "minilm", replace(MINILM, packages=("no-such-package-at-all",)))
     asked.clear()
     server = ThreadingHTTPServer(("127.0.0.1", 0), partial(Hub, directory=str(files.folder)))
     server.daemon_threads = False
@@ -82,4 +83,4 @@ def test_none_downloads_nothing(tmp_path: Path) -> None:
 def test_a_hub_without_the_file_is_named_with_what_to_do(hub: str, tmp_path: Path) -> None:
     with pytest.raises(EmbedderUnavailable, match=r"not installed; hub download: .* \(HTTP status 404\)") as caught:
         embedder(tmp_path, f"{hub}/nothing/here").prepare()
-    assert caught.value.hint == f"{install_weights()}."
+    assert caught.value.hint == f"{install_weights(MINILM)}."

@@ -6,15 +6,19 @@ import shutil
 import subprocess
 import sys
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
 from holdfast.core.errors import EmbedderUnavailable, UpstreamFailed
-from holdfast.index import MiniLm, WeightFolders, weight_sources
+from holdfast.index import MINILM, LocalEmbedder, LocalModel, WeightFolders
 from holdfast.index.remedies import correct_path, install_runtime, install_weights
 from holdfast.index.weight_sources import WeightFiles
-from holdfast.index.weights import TOKENIZER, WEIGHTS, read_tokenizer, read_weights
+from holdfast.index.weights import read_tokenizer, read_weights
+
+WEIGHTS, TOKENIZER = MINILM.files
+NOTHING_INSTALLED = replace(MINILM, packages=("no-such-package-at-all",))
 
 
 class Clock:
@@ -37,16 +41,13 @@ def copied(tmp_path: Path, files: WeightFiles) -> Path:
     return folder
 
 
-@pytest.fixture
-def nothing_installed(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(weight_sources, "PACKAGES", ("no-such-package-at-all",))
+def minilm(
+    given: Path | str = "", downloads: Path = Path("/nowhere"), model: LocalModel = MINILM, **more: object
+) -> LocalEmbedder:
+    return LocalEmbedder(WeightFolders(model, str(given), downloads, **more), Clock())  # type: ignore[arg-type]
 
 
-def minilm(given: Path | str = "", downloads: Path = Path("/nowhere"), **more: object) -> MiniLm:
-    return MiniLm(WeightFolders(str(given), downloads, **more), Clock())  # type: ignore[arg-type]
-
-
-def refused(model: MiniLm) -> EmbedderUnavailable:
+def refused(model: LocalEmbedder) -> EmbedderUnavailable:
     """The fault, which is the same for everything that needs the model."""
     faults = []
     for use in (model.prepare, lambda: model.embed(["text"]), lambda: model.embed_query("text")):
@@ -69,33 +70,33 @@ def spoil(path: Path, change: Callable[[bytearray], None], source: Path) -> None
 
 
 def test_the_path_of_the_operator_comes_first(copied: Path) -> None:
-    assert WeightFolders(str(copied), Path("/nowhere")).find() == WeightFiles(copied, given=True)
-    assert WeightFolders(str(copied / WEIGHTS.name), Path("/nowhere")).find() == WeightFiles(copied, given=True)
+    assert WeightFolders(MINILM, str(copied), Path("/nowhere")).find() == WeightFiles(MINILM, copied, given=True)
+    assert WeightFolders(MINILM, str(copied / WEIGHTS.name), Path("/nowhere")).find() == WeightFiles(
+        MINILM, copied, given=True
+    )
     assert minilm(copied).embed(["text"]).shape == (1, 384)
 
 
 def test_an_installed_package_comes_before_a_download(copied: Path, files: WeightFiles) -> None:
-    assert WeightFolders("", copied).find() == files
+    assert WeightFolders(MINILM, "", copied).find() == files
     assert not files.downloaded
 
 
-@pytest.mark.usefixtures("nothing_installed")
 def test_what_was_downloaded_before_is_used_again(copied: Path) -> None:
-    assert minilm("", copied, fetch=None).embed(["text"]).shape == (1, 384)
+    assert minilm("", copied, NOTHING_INSTALLED, fetch=None).embed(["text"]).shape == (1, 384)
 
 
-@pytest.mark.usefixtures("nothing_installed")
 def test_without_any_weights_the_message_says_how_to_get_them() -> None:
-    fault = refused(minilm())
+    fault = refused(minilm(model=NOTHING_INSTALLED))
     assert "not installed" in str(fault)
-    assert fault.hint == f"{install_weights()}."
+    assert fault.hint == f"{install_weights(NOTHING_INSTALLED)}."
 
 
 @pytest.mark.parametrize("given", ["/no/such/folder", "/etc/passwd", "/tmp"])
 def test_a_path_without_the_files_is_refused_and_nothing_else_is_tried(given: str) -> None:
     fault = refused(minilm(given))
     assert "HOLDFAST_EMBEDDER_PATH" in str(fault)
-    assert fault.hint == correct_path()
+    assert fault.hint == correct_path(MINILM)
 
 
 def test_making_an_embedder_looks_for_nothing() -> None:
@@ -152,9 +153,9 @@ def test_a_file_that_cannot_be_read_is_named(copied: Path) -> None:
     (copied / WEIGHTS.name).unlink()
     (copied / WEIGHTS.name).mkdir()
     with pytest.raises(EmbedderUnavailable, match=r"bytes instead of the expected|cannot be read"):
-        read_weights(copied / WEIGHTS.name)
+        read_weights(MINILM, copied / WEIGHTS.name)
     with pytest.raises(EmbedderUnavailable, match="cannot be read"):
-        read_tokenizer(copied / "no-such-file")
+        read_tokenizer(MINILM, copied / "no-such-file")
 
 
 # Trying again
@@ -177,7 +178,6 @@ def test_after_a_failure_it_is_not_looked_for_at_once_but_later(tmp_path: Path, 
 # Fetching
 
 
-@pytest.mark.usefixtures("nothing_installed")
 def test_what_is_missing_is_fetched_by_prepare_and_never_by_a_question(tmp_path: Path, files: WeightFiles) -> None:
     fetched: list[tuple[str, int]] = []
 
@@ -186,7 +186,7 @@ def test_what_is_missing_is_fetched_by_prepare_and_never_by_a_question(tmp_path:
         target.parent.mkdir(exist_ok=True)
         shutil.copy(files.folder / name, target)
 
-    model = minilm("", tmp_path / "models", fetch=fetch)
+    model = minilm("", tmp_path / "models", NOTHING_INSTALLED, fetch=fetch)
     with pytest.raises(EmbedderUnavailable, match="not installed"):
         model.embed_query("text")
     assert fetched == []
@@ -195,7 +195,6 @@ def test_what_is_missing_is_fetched_by_prepare_and_never_by_a_question(tmp_path:
     assert model.embed_query("text").shape == (384,)
 
 
-@pytest.mark.usefixtures("nothing_installed")
 def test_a_download_that_failed_is_not_repeated_at_once_but_later(tmp_path: Path) -> None:
     tried: list[str] = []
 
@@ -203,7 +202,7 @@ def test_a_download_that_failed_is_not_repeated_at_once_but_later(tmp_path: Path
         tried.append(name)
         raise UpstreamFailed("hub download: could not connect")
 
-    model = minilm("", tmp_path / "models", fetch=fetch)
+    model = minilm("", tmp_path / "models", NOTHING_INSTALLED, fetch=fetch)
     assert "could not connect" in str(refused(model))
     assert tried == [WEIGHTS.name]
     model._clock.at += 61  # type: ignore[attr-defined]
@@ -211,13 +210,12 @@ def test_a_download_that_failed_is_not_repeated_at_once_but_later(tmp_path: Path
     assert tried == [WEIGHTS.name] * 2
 
 
-@pytest.mark.usefixtures("nothing_installed")
 def test_a_download_that_is_not_the_pinned_file_is_refused_and_removed(tmp_path: Path, files: WeightFiles) -> None:
     def fetch(name: str, size: int, target: Path) -> None:
         target.parent.mkdir(exist_ok=True)
         target.write_bytes(bytes(size))
 
-    model = minilm("", tmp_path / "models", fetch=fetch)
+    model = minilm("", tmp_path / "models", NOTHING_INSTALLED, fetch=fetch)
     assert "does not match the pinned sha256" in str(refused(model))
     assert list((tmp_path / "models").iterdir()) == []
 
@@ -236,9 +234,9 @@ def test_a_missing_package_is_named_with_what_installs_it(package: str) -> None:
         f"import sys; sys.modules[{package!r}] = None\n"
         "from pathlib import Path\n"
         "from holdfast.core.errors import EmbedderUnavailable\n"
-        "from holdfast.index import MiniLm, WeightFolders\n"
+        "from holdfast.index import MINILM, LocalEmbedder, WeightFolders\n"
         "from holdfast.core.system import SystemClock\n"
-        "try:\n    MiniLm(WeightFolders('', Path('/nowhere')), SystemClock()).embed_query('text')\n"
+        "try:\n    LocalEmbedder(WeightFolders(MINILM, '', Path('/nowhere')), SystemClock()).embed_query('text')\n"
         "except EmbedderUnavailable as fault:\n    print(fault, '|', fault.hint)"
     )
     assert package in said

