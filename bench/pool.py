@@ -12,9 +12,9 @@ from numpy.typing import NDArray
 from sets import Collection, Document
 
 from holdfast.index.local_embedder import latin_share
-from holdfast.recall.rank import RankingQuery, Candidate, Corpus
+from holdfast.recall.rank import Candidate, Corpus, RankingQuery
 from holdfast.store import tokenizer
-from holdfast.store.port import luck
+from holdfast.store.vector_values import luck
 
 Floats = NDArray[np.float64]
 REACH = 3  # turns either way that come along with a candidate

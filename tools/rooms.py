@@ -53,7 +53,8 @@ INSIDE: dict[str, Levels] = {
         ("recovery",),
     ),
     "store": (
-        ("port", "data_folder", "tokenizer", "kernel", "vector_hash", "fleet"),
+        ("vector_values",),
+        ("port", "data_folder", "tokenizer", "kernel", "fleet"),
         ("minhash", "quantization", "damage", "unavailable", "rows", "engine_port", "fulltext", "quota"),
         ("tables", "envelope"),
         ("queries",),

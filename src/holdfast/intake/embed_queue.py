@@ -22,7 +22,7 @@ from holdfast.store.fleet.fleet_port import Fleet
 from holdfast.store.fleet.single_server import SingleServer
 from holdfast.store.port import Condition, MadeVector, Reader, Store, Tx, Waiting
 from holdfast.store.tables import TABLES
-from holdfast.store.vector_hash import text_hash
+from holdfast.store.vector_values import text_hash
 
 # Parts of texts embedded and vectors written at once: the write takes about 2 ms, so other writers wait no longer.
 BATCH = 64

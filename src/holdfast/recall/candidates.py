@@ -11,9 +11,10 @@ import orjson
 
 from holdfast.core.ports import Vectors
 from holdfast.recall.rank import Candidate, Corpus
-from holdfast.store.port import Condition, Reader, StoredVectors, Table, WordCount, WordHits
+from holdfast.store.port import Condition, Reader, Table, WordCount, WordHits
 from holdfast.store.queries.turns import PROMPT_HOOKS
 from holdfast.store.tables import MEMORIES
+from holdfast.store.vector_values import StoredVectors
 
 DEPTH = 100  # from each of the two lists
 REACH = 3

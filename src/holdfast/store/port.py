@@ -1,7 +1,7 @@
 """The store's port: tables of records, conditions over their columns, one transaction per write.
 
-SQLite (store/sqlite) is its engine. Nothing here knows SQL, files or threads. Every call takes the tenant first, and no
-call can reach across tenants except the few whose docstring says so.
+SQLite (store/sqlite) and PostgreSQL (store/postgres) are its engines. Nothing here knows SQL, files or threads. Every call
+takes the tenant first, and no call can reach across tenants except the few whose docstring says so.
 """
 
 from __future__ import annotations
@@ -17,6 +17,7 @@ from numpy.typing import NDArray
 
 from holdfast.core.errors import DataReadOnly, Fault
 from holdfast.core.model import CleanText, Dispatch, Event, Json, Token
+from holdfast.store.vector_values import StoredVectors, VectorHit
 
 R = TypeVar("R")
 T = TypeVar("T")
@@ -133,50 +134,6 @@ class WordHits:
     average_length: float
     frequency: dict[str, int]  # in how many records each term of the query stands
     among: Candidates
-
-
-# How much the parts of a text differ in nearness to a question that has nothing to do with it.
-PARTS_SPREAD = 0.05
-
-
-def luck(parts: NDArray[np.int64]) -> NDArray[np.float64]:
-    """How much nearer the nearest of so many parts is expected to be than a single one, by their number alone:
-    without this, long texts rank before the short ones that hold the answer (docs/benchmarks/quality.md)."""
-    expected: NDArray[np.float64] = PARTS_SPREAD * np.sqrt(2 * np.log(parts))
-    return expected
-
-
-@dataclass(frozen=True, slots=True)
-class StoredVectors:
-    """Vectors of records: a row for each part of a record's text, those of one record side by side."""
-
-    seqs: Sequence[int]
-    rows: NDArray[np.float16]
-    first: NDArray[np.intp]  # the place of each record's first row
-
-    def cosines(self, query: NDArray[np.float32]) -> dict[int, float]:
-        """How near the nearest part of each record is to the query, less its luck.
-
-        The same whatever rows were read with it: sums of float32 would depend on that.
-        """
-        if not len(self.seqs):
-            return {}
-        near = np.maximum.reduceat(self.rows.astype(np.float64) @ query, self.first)
-        parts = np.diff(self.first, append=len(self.rows))
-        return dict(zip(self.seqs, (near - luck(parts)).tolist(), strict=True))
-
-
-class VectorHit(NamedTuple):
-    """A record and how near in meaning its text is: the cosine of the angle, 1 at most."""
-
-    seq: int
-    cosine: float
-
-
-def nearest_first(cosines: Mapping[int, float], limit: int) -> list[VectorHit]:
-    """The nearest of scored records, the newer first of equals."""
-    best = sorted(cosines, key=lambda seq: (-cosines[seq], -seq))[:limit]
-    return [VectorHit(seq, cosines[seq]) for seq in best]
 
 
 @dataclass(frozen=True, slots=True)

@@ -14,24 +14,14 @@ import numpy as np
 from numpy.typing import NDArray
 from pgvector import HalfVector
 
-from holdfast.store.port import (
-    Candidates,
-    MadeVector,
-    Missing,
-    R,
-    StoredVectors,
-    Table,
-    VectorHit,
-    Waiting,
-    luck,
-    nearest_first,
-)
+from holdfast.store.port import Candidates, MadeVector, Missing, R, Table, Waiting
 from holdfast.store.postgres.batch import Batch
 from holdfast.store.postgres.pool import EVERY_SPACE
 from holdfast.store.postgres.session import Session
 from holdfast.store.postgres.vectors.code_cache import CodeCache, numbers_in
 from holdfast.store.quantization import CodeTable
 from holdfast.store.tables import TABLES
+from holdfast.store.vector_values import StoredVectors, VectorHit, luck, nearest_first
 
 Query = NDArray[np.float32]
 Seqs = NDArray[np.int64]

@@ -17,7 +17,7 @@ from holdfast.store.quantization import Seqs, code_of
 from holdfast.store.rows import shape_of
 from holdfast.store.sqlite.vectors.codes import CHUNK, CodeChunk, add_codes, each_chunk
 from holdfast.store.sqlite.vectors.nearest import ALL, EMBEDDED, is_of_parts, unpack_vectors, vector_checksum
-from holdfast.store.vector_hash import text_hash
+from holdfast.store.vector_values import text_hash
 
 BATCH = 1_000
 

@@ -15,20 +15,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from holdfast.core.errors import DataDamaged
-from holdfast.store.port import (
-    Candidates,
-    MadeVector,
-    Missing,
-    R,
-    StoredVectors,
-    Table,
-    VectorHit,
-    Waiting,
-    nearest_first,
-)
+from holdfast.store.port import Candidates, MadeVector, Missing, R, Table, Waiting
 from holdfast.store.quantization import Seqs, code_of
 from holdfast.store.sqlite.vectors.codes import CodeChange, VectorCodes, add_codes, count_codes, erase_code
 from holdfast.store.tables import TABLES
+from holdfast.store.vector_values import StoredVectors, VectorHit, nearest_first
 
 # So many of the nearest codes are scored by their vectors, at least, and so many times as many as are wanted. Of
 # 1,000,000, scoring 600 found no more of the true ten nearest than scoring 100.
