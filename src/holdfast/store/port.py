@@ -1,7 +1,7 @@
 """The store's port: tables of records, conditions over their columns, one transaction per write.
 
-SQLite (store/sqlite) and PostgreSQL (store/postgres) are its engines. Nothing here knows SQL, files or threads. Every call
-takes the tenant first, and no call can reach across tenants except the few whose docstring says so.
+SQLite (store/sqlite) and PostgreSQL (store/postgres) are its engines. Nothing here knows SQL, files or threads. Every
+call takes the tenant first, and no call can reach across tenants except the few whose docstring says so.
 """
 
 from __future__ import annotations
