@@ -222,6 +222,16 @@ def test_a_restore_is_seen_by_all_at_once_and_undone_from_any(fresh_pair: tuple[
     assert [server.post("/verify").json()["sound"] for server in fresh_pair] == [True, True]
 
 
+def test_the_newest_snapshot_has_the_highest_number_whichever_server_made_it(
+    fresh_pair: tuple[Server, Server],
+) -> None:
+    one, other = fresh_pair
+    remember(one, "deploys happen on Tuesday")
+    made = [server.post("/snapshots").json()["id"] for server in (one, one, other, one, other, other)]
+    numbers = [int(id.split("-")[0]) for id in made]
+    assert numbers == sorted(set(numbers))
+
+
 # A server that is killed
 
 

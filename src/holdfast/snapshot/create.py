@@ -191,8 +191,19 @@ def _checked_beside(capture: Capture) -> Iterator[None]:
         checked.result()  # nothing leaves the block before this
 
 
+def _next_sequence(archive: Archive, repo: SnapshotRepository) -> int:
+    """A number above that of every snapshot here, and of those that other servers of this memory made: what they send
+    to one vault has one order, and the newest is the newest of all."""
+    own = repo.next_sequence()
+    if archive.live is None:
+        return own
+    sequence = archive.live.fleet.take_number(f"snapshot/{archive.tenant}/{archive.agent}", own)
+    repo.begin_after(sequence)
+    return sequence
+
+
 def _identity(archive: Archive, repo: SnapshotRepository, options: CreateOptions) -> Identity:
-    sequence, now = repo.next_sequence(), archive.clock.now_ms()
+    sequence, now = _next_sequence(archive, repo), archive.clock.now_ms()
     before = repo.newest()
     return Identity(
         id=new_id(sequence, now, archive.entropy.hex(CHANCE_CHARS)),

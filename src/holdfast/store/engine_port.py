@@ -163,6 +163,11 @@ class Home(Memory, Protocol):
         """The live store; another one after each exchange."""
         ...
 
+    @property
+    def fleet(self) -> Fleet:
+        """The servers that have this memory open."""
+        ...
+
     def try_again(self) -> None:
         """Open the memory if it could not be opened before."""
         ...

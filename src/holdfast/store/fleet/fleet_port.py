@@ -65,6 +65,11 @@ class Fleet(Protocol):
         """Let other servers have the job. `done`: it was finished, and `every` counts from now."""
         ...
 
+    def take_number(self, series: str, least: int) -> int:
+        """The next number of a series: `least`, or one above the highest that any server took, if that is higher.
+        Durable before it is returned; numbers may be left out."""
+        ...
+
     def take_request(self, caller: str, tenant: str, rate: float, burst: float) -> float:
         """Take one request from a caller's allowance at all servers: `rate` a second, and `burst` at once. 0 if it may
         be made; else in how many seconds. Only where the memory is shared."""

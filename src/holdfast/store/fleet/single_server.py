@@ -28,5 +28,8 @@ class SingleServer:
     def release(self, job: str, tenant: str | None = None, *, done: bool = True) -> None:
         """There is no other server."""
 
+    def take_number(self, series: str, least: int) -> int:
+        return least
+
     def take_request(self, caller: str, tenant: str, rate: float, burst: float) -> float:
         return 0.0

@@ -20,3 +20,11 @@ ALTER TABLE vectors ADD COLUMN IF NOT EXISTS place bigint;
 ALTER TABLE vectors ALTER COLUMN place SET DEFAULT nextval('vector_places');
 
 CREATE INDEX CONCURRENTLY IF NOT EXISTS vectors_by_place ON vectors (space, place) WHERE place IS NOT NULL;
+
+-- Numbers that only grow, whichever server takes them, as those of snapshots. Space 0 stands for all.
+CREATE TABLE IF NOT EXISTS numbers (
+    space bigint NOT NULL,
+    series text COLLATE "C" NOT NULL,
+    taken bigint NOT NULL,
+    PRIMARY KEY (space, series)
+) WITH (fillfactor = 50);

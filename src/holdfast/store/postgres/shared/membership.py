@@ -22,6 +22,7 @@ from holdfast.store.postgres.pool import Connect, Connection, conninfo, fault_of
 from holdfast.store.postgres.shared.event_log import WATCH_SECONDS
 from holdfast.store.postgres.shared.job_leases import RENEW_SECONDS, JobLeases
 from holdfast.store.postgres.shared.notices import Notice, listen, read_notice
+from holdfast.store.postgres.shared.number_series import NumberSeries
 from holdfast.store.postgres.shared.rate_limits import RateLimits
 from holdfast.store.postgres.shared.watched_spaces import WatchedSpaces
 
@@ -56,6 +57,7 @@ class FleetMember:
         self.claim = self._leases.claim
         self.release = self._leases.release
         self.take_request = RateLimits(connect).take
+        self.take_number = NumberSeries(connect).take
         self.watch = self._watched.add
         self.unwatch = self._watched.remove
         self._news: News | None = None
