@@ -99,6 +99,16 @@ def test_a_newer_value_supersedes_the_older_statement(world: World) -> None:
     assert [(one.source_id, one.target_id) for one in relations(world)] == [(ids[NEW], ids[OLD])]
 
 
+def test_a_session_whose_title_states_what_was_replaced_is_marked(world: World) -> None:
+    turn(world, OLD, "Noted.", session="s1")
+    learn(world)
+    assert f"“{OLD}”" in told(world)
+    assert "perhaps outdated" not in told(world)
+    state_new(world)
+    learn(world)
+    assert f"“{OLD}” (perhaps outdated)" in told(world)
+
+
 def test_a_memory_supersedes_a_statement(world: World) -> None:
     state_old(world)
     learn(world)

@@ -15,7 +15,7 @@ from itertools import groupby
 from holdfast.context import CallContext
 from holdfast.core.model import RULE_TYPES, Lesson, Memory, Session, Slot, Statement, Summary
 from holdfast.core.times import iso
-from holdfast.recall.context.current_statements import CurrentStatement
+from holdfast.recall.context.current_statements import CurrentStatement, relations_to
 from holdfast.recall.context.escape import block, line
 from holdfast.recall.context.statement_lines import (  # fmt: skip
     FOUND,
@@ -27,12 +27,13 @@ from holdfast.recall.context.statement_lines import (  # fmt: skip
     statement_lines,
 )
 from holdfast.store.port import Condition
-from holdfast.store.tables import SESSIONS, SUMMARIES
+from holdfast.store.tables import SESSIONS, STATEMENTS, SUMMARIES
 from holdfast.text.tokens import estimate
 
 SESSIONS_SHOWN = 6
 LINE_CHARS = 500
 TITLE_CHARS = 120
+TOLD_CHARS = 60  # of a statement that are looked for in a title, which may cut its end
 OUTCOME_CHARS = 300
 
 PAST, FILES = "Last sessions", "Files that matter"
@@ -315,7 +316,7 @@ def past_sessions(
         if title:
             said = [one.statement for one in statements if not one.earlier]
             outcome = _outcome(summary, [one for one in said if one.session_id == session.id])
-            items.append(_session_item(session, title, outcome))
+            items.append(_session_item(session, title, outcome, outdated=_is_outdated(ctx, session, title)))
     return tuple(items[:SESSIONS_SHOWN])
 
 
@@ -327,8 +328,18 @@ def _outcome(summary: Summary | None, statements: Sequence[Statement]) -> str:
     return summary.narrative if summary and not statements else ""
 
 
-def _session_item(session: Session, title: str, outcome: str) -> ContextItem:
+def _is_outdated(ctx: CallContext, session: Session, title: str) -> bool:
+    """Whether the title of a session states what something newer replaced, or perhaps replaced."""
+    reader = ctx.store.read()
+    said = reader.find(STATEMENTS, ctx.tenant, *ctx.sees(), Condition("session_id", "=", session.id))
+    told = [one.id for one in said if _flat(one.text, TOLD_CHARS).rstrip("…") in title]
+    return bool(told and relations_to(ctx, reader, told))
+
+
+def _session_item(session: Session, title: str, outcome: str, *, outdated: bool) -> ContextItem:
     lead = f"- {iso(session.started_at)[:10]} “{line(title, TITLE_CHARS)}”"
+    if outdated:
+        lead += " (perhaps outdated)"
     told = _flat(outcome, OUTCOME_CHARS)
 
     def show(body: str) -> str:
