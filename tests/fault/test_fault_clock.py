@@ -125,10 +125,11 @@ def test_versions_follow_each_other_without_gap_or_overlap(
     memories.clock.wall = NOON
     tail = f"line{memories.clock.elapsed}"
     memories.clock.passes(SECOND)
-    first = memories.remember(f"the deploy of {tail} runs on friday at noon from the main branch")
+    text = f"the deploy of {tail} runs on friday at noon from the main branch"
+    first = memories.remember(text)
     for number, (jump, how, dated) in enumerate(jumps):
         memories.clock.jumps(jump)
-        text = f"the deploy of {tail} runs on friday at noon from the main branch {WORDS[number]}"
+        text = f"{text} {WORDS[number]}"  # what keeps every word is a new version
         if how == "evolve":
             memories.call("evolve", memoryId=first, newContent=text)
         else:
@@ -149,9 +150,11 @@ def test_versions_follow_each_other_without_gap_or_overlap(
 def test_at_any_moment_at_most_one_version_held(memories: Memories) -> None:
     text = "the deploy runs on friday at noon from the main branch"
     memories.remember(text)
-    for jump, word in ((-DAY, "again"), (3 * DAY, "always"), (-HOUR, "mostly")):  # no names: these would be other facts
+    for jump, word in ((-DAY, "again"), (3 * DAY, "always"), (-HOUR, "mostly")):
         memories.clock.jumps(jump)
-        memories.remember(f"{text} {word}")
+        text = f"{text} {word}"  # what keeps every word is a new version; another word in its place, another fact
+        memories.remember(text)
+    assert len(memories.all()) == 4
     for moment in range(NOON - 2 * DAY, NOON + 4 * DAY, 7 * HOUR):
         assert len(memories.call("memories", asOf=moment)["memories"]) <= 1
 

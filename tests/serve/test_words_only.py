@@ -17,6 +17,7 @@ from world import World, running
 from holdfast.core.errors import EmbedderUnavailable, Fault
 from holdfast.core.model import Caller, CleanText
 from holdfast.core.ports import Vectors
+from holdfast.index.local_models import MINILM
 from holdfast.index.remedies import correct_path
 from holdfast.ops.framework.notices import AGAIN_SECONDS, WORDS_ONLY
 
@@ -113,7 +114,7 @@ def test_a_command_says_it_on_a_line_of_its_own_after_the_answer(tmp_path: Path)
     assert "harbour opens" in done.stdout
     (line,) = done.stderr.splitlines()
     assert line.startswith(WORDS_ONLY)
-    assert line.endswith(correct_path())
+    assert line.endswith(correct_path(MINILM))
 
 
 def test_a_server_says_it_in_a_field(tmp_path: Path) -> None:

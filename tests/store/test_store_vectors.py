@@ -20,14 +20,14 @@ from store_places import Place
 
 from holdfast.core.errors import DataDamaged, Fault
 from holdfast.store import quantization
-from holdfast.store.port import PARTS_SPREAD, MadeVector, Missing, Store, Tx, WordCount
+from holdfast.store.port import MadeVector, Missing, Store, Tx, WordCount
 from holdfast.store.quantization import CodeTable, code_of
 from holdfast.store.sqlite.database import open_reader
 from holdfast.store.sqlite.store import SqliteStore
 from holdfast.store.sqlite.vectors import nearest
 from holdfast.store.sqlite.vectors.codes import CHUNK, CodeChange, VectorCodes
 from holdfast.store.tables import MEMORIES, NOTES, OBSERVATIONS, PASSAGE_CHARS
-from holdfast.store.vector_values import luck, text_hash
+from holdfast.store.vector_values import PARTS_SPREAD, luck, text_hash
 
 MODEL, DIMS = "model-1", 70
 
