@@ -1,6 +1,6 @@
 """Search of one tenant with many memories on PostgreSQL, beside the embedded store with the same memories.
 
-    PYTHONPATH=tests:tests/store python bench/fleet_vectors.py [--rows 10000 100000] [--parts] [--security]
+    PYTHONPATH=tests python bench/fleet_vectors.py [--rows 10000 100000] [--parts] [--security]
 
 Memories are those of bench/scale.py, vectors those of bench/vectors.py; both engines are asked in turns, so that a
 busy neighbour meets both. `--parts` shows where the time of a search goes on PostgreSQL, `--security` what row security

@@ -7,7 +7,7 @@ from pathlib import Path
 os.environ["OPENBLAS_NUM_THREADS"] = "1"  # before numpy is loaded
 
 ROOT = Path(__file__).parents[2]
-sys.path[:0] = [str(ROOT / "bench"), str(ROOT / "tests"), str(ROOT / "tests" / "store")]
+sys.path[:0] = [str(ROOT / "bench"), str(ROOT / "tests")]
 
 
 def work_folder() -> Path:

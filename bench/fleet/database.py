@@ -7,9 +7,8 @@ from contextlib import contextmanager
 from pathlib import Path
 
 import psycopg
-from postgres_cluster import _BIN, Cluster, cluster
+from postgres_cluster import BIN, Cluster, cluster
 
-BIN: Path = _BIN  # where its other programs are
 # The disk is written to as in use: fsync, full pages and synchronous commits are on.
 SETTINGS = (
     "max_connections = 200",
