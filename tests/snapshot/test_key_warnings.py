@@ -227,6 +227,15 @@ def test_an_identity_that_does_not_fit_is_told(cli: Cli, tmp_path: Path, which: 
     assert told in cli.good("key", "show")["warnings"][0]
 
 
+def test_a_recipient_that_is_none_stops_the_start_before_anything_is_stored(tmp_path: Path) -> None:
+    cli = Cli(tmp_path / "home", HOLDFAST_SNAPSHOT_RECIPIENTS="age1nonsense")
+    said = cli("remember", "The till is red")
+    assert (said.code, said.fault["code"]) == (3, "invalid_settings")
+    assert said.fault["error"].startswith("HOLDFAST_SNAPSHOT_RECIPIENTS: recipient 1 is neither")
+    assert "nonsense" not in said.err
+    assert not (tmp_path / "home").exists()
+
+
 def test_a_restore_tests_the_identity_too(cli: Cli, tmp_path: Path) -> None:
     cli.environment["HOLDFAST_SNAPSHOT_IDENTITY"] = identity_file(tmp_path)
     id = cli.create("--encrypt", recipient())
