@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any
 
 import apsw
+import httpx
 import pytest
 from flows import Cli, identity_file, recipient, tree
 from harm import break_header, break_page, break_pages, change_text, cut_in_half, live_database
@@ -144,6 +145,16 @@ def test_a_damaged_summary_takes_neither_the_context_nor_the_list_of_sessions_aw
     assert NEWER in said["context"]
     assert "Put the kettle" in said["context"]
     assert cli("remember", NEWER).fault["code"] == "read_only"
+
+
+def test_an_export_of_a_damaged_memory_is_cut_off_and_the_log_says_why(
+    cli: Cli, caplog: pytest.LogCaptureFixture
+) -> None:
+    one_row(live_database(cli.home))
+    with running(cli.home) as client, pytest.raises(httpx.RemoteProtocolError):
+        client.get(f"{A}/export")
+    (said,) = [one for one in caplog.messages if "before it was complete" in one]
+    assert "memories does not match its checksum (data_damaged)" in said
 
 
 @pytest.mark.parametrize("harm", INDEX)
