@@ -21,7 +21,7 @@ ANSWER = {"ok": True}
 
 
 class Endings:
-    """A server that treats one connection after the other as it is told: "answer", "401", or "hang up"."""
+    """A server that treats one connection after the other as it is told: "answer", "401", "break off" or "hang up"."""
 
     def __init__(self, *endings: str):
         self._endings = list(endings)
@@ -40,7 +40,8 @@ class Endings:
             with connection:
                 self.requests.append(_whole_request(connection))
                 if ending != "hang up":
-                    connection.sendall(_response(401 if ending == "401" else 200))
+                    answer = _response(401 if ending == "401" else 200)
+                    connection.sendall(answer[:-1] if ending == "break off" else answer)
 
     def close(self) -> None:
         self._socket.shutdown(socket.SHUT_RDWR)
@@ -159,6 +160,16 @@ def test_a_server_that_is_gone_for_good_is_told_after_one_more_try() -> None:
         _call(_free_url(), finder, "search", query="x")
 
     assert finder.looks == 1
+
+
+def test_an_answer_that_ends_too_early_is_told_as_such_and_not_as_a_missing_server(servers: list[Endings]) -> None:
+    servers += [old := Endings("break off"), new := Endings("break off")]
+
+    with pytest.raises(ServerUnreachable, match="before it was complete") as told:
+        _call(old.url, Found(new.url), "export")
+
+    assert "holdfast verify" in told.value.hint
+    assert (len(old.requests), len(new.requests)) == (1, 1)
 
 
 def test_an_address_alone_is_tried_once(servers: list[Endings]) -> None:

@@ -17,6 +17,7 @@ from holdfast.core.system import SystemClock, SystemEntropy
 from holdfast.embedder import embedder_from
 from holdfast.remote import summarizer_from
 from holdfast.settings import Settings
+from holdfast.snapshot.bundle.encryption import check_recipients
 from holdfast.snapshot.bundle.types import Identity
 from holdfast.snapshot.recovery.auto_restore import FirstRestore, first_restore, note_reported, note_restore
 from holdfast.snapshot.recovery.bootstrap import begin_from_vault, fill_from_vault, is_blank
@@ -60,7 +61,9 @@ class Engine:
         Raises:
             DataLocked: another process has it open.
             DataDamaged, DataTooNew, RestorePending: it cannot be opened, and `rescue` is off.
+            InvalidSettings: a model or a recipient of snapshots is none.
         """
+        check_recipients(settings.snapshot_recipients)
         self.settings = settings
         self.clock = clock or SystemClock()
         self.entropy = entropy or SystemEntropy()

@@ -93,11 +93,12 @@ class ServerFinder(Protocol):
 
 
 class _ConnectionLost(Exception):
-    """The connection failed; `sent` if the server may have got the request."""
+    """The connection failed; `sent` if the server may have got the request, `begun` if its answer had begun."""
 
-    def __init__(self, *, sent: bool):
+    def __init__(self, *, sent: bool, begun: bool = False):
         super().__init__()
         self.sent = sent
+        self.begun = begun
 
 
 class RemoteConnection:
@@ -180,6 +181,8 @@ class RemoteConnection:
         except _ConnectionLost as lost:
             if lost.sent and not _may_repeat(operation):
                 raise _unknown(operation, self.place) from lost.__cause__
+            if lost.begun:
+                raise _broken_off(operation, self.place) from lost.__cause__
             raise _unreachable(operation, self.place) from lost.__cause__
 
 
@@ -227,7 +230,8 @@ class _Pool:
             raise
         except (OSError, http.client.HTTPException) as error:
             connection.close()
-            raise _ConnectionLost(sent=True) from error
+            begun = isinstance(error, http.client.IncompleteRead)
+            raise _ConnectionLost(sent=True, begun=begun) from error
         if answer.will_close:
             connection.close()
         else:
@@ -349,6 +353,12 @@ def _unknown(operation: Endpoint, url: str) -> Fault:
 def _check_first(operation: Endpoint) -> str:
     status = " with holdfast snapshot status" if operation.name.startswith("snapshot_") else ""
     return f"Check its status{status} before retrying."
+
+
+def _broken_off(operation: Endpoint, url: str) -> Fault:
+    """The server sent a part of an answer and no more, as it does where it meets a damaged row amid an export."""
+    what = f"{operation.name}: the server at {url} ended its response before it was complete"
+    return ServerUnreachable(what, hint="See its log for the reason, and check the memory: holdfast verify")
 
 
 def _unreachable(operation: Endpoint, url: str) -> Fault:

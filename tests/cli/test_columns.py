@@ -16,7 +16,7 @@ from world import World
 from holdfast.cli.connect import ConnectReport
 from holdfast.cli.main import main
 from holdfast.cli.output.columns import ColumnTitle, fitted, print_table
-from holdfast.cli.output.render import print_report
+from holdfast.cli.output.render import print_answer, print_report
 
 pytestmark = pytest.mark.quick
 
@@ -167,6 +167,12 @@ def test_spare_columns_go_before_a_text_is_cut_to_nothing() -> None:
 
 def test_the_labels_of_flags_stand_whole(command: Command) -> None:
     assert any(line.startswith("Chats may modify global memories ") for line in command("flags", 80))
+
+
+def test_the_preview_of_a_move_names_each_tenant_and_how_much_it_has(capsys: pytest.CaptureFixture[str]) -> None:
+    print_answer({"tenants": [{"tenant": "acme", "change": "replaced", "records": 201}]})
+    shown = [line.rstrip() for line in capsys.readouterr().out.splitlines()]
+    assert shown[1:] == ["tenant  change    records", "acme    replaced  201"]
 
 
 def test_the_overview_is_a_page_and_no_list_of_zeros(command: Command) -> None:

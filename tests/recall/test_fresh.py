@@ -6,6 +6,7 @@ from pathlib import Path
 
 import pytest
 from hashing_embedder import HashingEmbedder
+from talk import turn
 from world import World
 
 PARTS = ("harbour crane", "ferry engine", "tide gauge", "signal lamp", "mooring winch")
@@ -60,3 +61,15 @@ def test_a_new_record_that_shares_a_chance_word_does_not_push_out_the_answer(har
 
     assert harbour.found("why does the north gate of the lock stick")[0] == answer["memory"]["id"]
     harbour.close()
+
+
+def test_a_new_record_stands_above_a_turn_that_matches_less(tmp_path: Path) -> None:
+    world = World(tmp_path / "memory", model=HashingEmbedder())
+    for at, said in enumerate(OTHERS[:20]):
+        turn(world, f"What about number {at}?", said)
+    world.call("remember", content="Release tags are cut on Thursdays.")
+    world.follow()
+    made = world.call("remember", content="Zebra crossing fonts are cut on Thursdays.")["memory"]["id"]
+
+    assert world.found("when are zebra crossing fonts cut", limit=1) == [made]
+    world.close()

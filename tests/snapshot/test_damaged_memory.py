@@ -8,6 +8,8 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
+import apsw
+import httpx
 import pytest
 from flows import Cli, identity_file, recipient, tree
 from harm import break_header, break_page, break_pages, change_text, cut_in_half, live_database
@@ -121,6 +123,38 @@ def test_a_damaged_memory_is_read_on_and_every_answer_says_so(cli: Cli) -> None:
         assert client.post(f"{A}/remember", json={"content": NEWER}).status_code == 503
         tool = client.post(f"{A}/mcp/call", json={"name": "memory_recall", "arguments": {"query": "filler12"}})
         assert "read-only" in tool.json()["content"][0]["text"]
+
+
+def test_a_damaged_summary_takes_neither_the_context_nor_the_list_of_sessions_away(cli: Cli) -> None:
+    world = World(cli.home, chance=10_000)
+    try:
+        for number in range(3):
+            world.observe(hook="prompt_submit", prompt=f"Put the kettle {number} on the shelf, please")
+        world.call("summarize", sessionId="s1")
+        world.call("remember", content=NEWER, project="proj")
+        found = world.call("sessions")["sessions"]
+    finally:
+        world.close()
+    assert "summary" in found[0]
+    db = apsw.Connection(str(live_database(cli.home)))
+    db.execute("UPDATE summaries SET narrative = narrative || '.'")
+    db.close()
+    (listed,) = cli.good("sessions")["sessions"]
+    assert (listed["id"], "summary" in listed) == ("s1", False)
+    said = cli.good("context", "proj")
+    assert NEWER in said["context"]
+    assert "Put the kettle" in said["context"]
+    assert cli("remember", NEWER).fault["code"] == "read_only"
+
+
+def test_an_export_of_a_damaged_memory_is_cut_off_and_the_log_says_why(
+    cli: Cli, caplog: pytest.LogCaptureFixture
+) -> None:
+    one_row(live_database(cli.home))
+    with running(cli.home) as client, pytest.raises(httpx.RemoteProtocolError):
+        client.get(f"{A}/export")
+    (said,) = [one for one in caplog.messages if "before it was complete" in one]
+    assert "memories does not match its checksum (data_damaged)" in said
 
 
 @pytest.mark.parametrize("harm", INDEX)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import io
+import shutil
 import stat
 from pathlib import Path
 
@@ -225,6 +226,29 @@ def test_an_identity_that_does_not_fit_is_told(cli: Cli, tmp_path: Path, which: 
     cli.environment["HOLDFAST_SNAPSHOT_IDENTITY"] = files[which]
 
     assert told in cli.good("key", "show")["warnings"][0]
+
+
+def test_a_new_key_in_place_of_a_lost_one_names_the_signer_of_earlier_snapshots(cli: Cli) -> None:
+    first = cli.create("--sign")
+    lost = cli.good("key", "show")["did"]
+    shutil.rmtree(cli.home / "keys")
+
+    made, missing, *_ = cli.good("snapshot", "create", "--sign")["warnings"]
+
+    assert made.startswith("A signing key was created")
+    assert missing.endswith(f"holdfast key trust {lost}")
+    assert cli("snapshot", "restore", first, "--yes").code != 0
+    cli.good("key", "trust", lost)
+    cli.good("snapshot", "restore", first, "--yes")
+
+
+def test_a_recipient_that_is_none_stops_the_start_before_anything_is_stored(tmp_path: Path) -> None:
+    cli = Cli(tmp_path / "home", HOLDFAST_SNAPSHOT_RECIPIENTS="age1nonsense")
+    said = cli("remember", "The till is red")
+    assert (said.code, said.fault["code"]) == (3, "invalid_settings")
+    assert said.fault["error"].startswith("HOLDFAST_SNAPSHOT_RECIPIENTS: recipient 1 is neither")
+    assert "nonsense" not in said.err
+    assert not (tmp_path / "home").exists()
 
 
 def test_a_restore_tests_the_identity_too(cli: Cli, tmp_path: Path) -> None:

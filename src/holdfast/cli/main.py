@@ -18,6 +18,7 @@ if TYPE_CHECKING:
 INTERRUPTED = 130
 DAMAGED = 23
 NEAR = 0.6  # the likeness of two words, as difflib measures it, from which one may be a slip for the other
+MOST_MEANT = 3  # commands that a wrong one may have meant
 
 
 class _Parser(argparse.ArgumentParser):
@@ -132,8 +133,9 @@ def _check_known(words: Sequence[str]) -> None:
     from difflib import get_close_matches
 
     typed = " ".join(named if seconds else named[:1])[:40]
-    near = get_close_matches(typed, {*names, *(name.split()[0] for name in names)}, n=3, cutoff=NEAR)
+    near = get_close_matches(typed, {*names, *(name.split()[0] for name in names)}, n=MOST_MEANT, cutoff=NEAR)
     near = near or [f"{words[0]} {second}" for second in seconds]
+    near = [name for name in names if name.endswith(f" {typed}")][:MOST_MEANT] or near
     meant = f"Did you mean {' or '.join(f'holdfast {one}' for one in near)}? " if near else ""
     raise InvalidRequest(f"holdfast: unknown command {typed!r}", hint=f"{meant}All commands: holdfast --help")
 

@@ -38,6 +38,7 @@ _SHOWN = 6
 _OWN = {
     "flags": ("label", "enabled", "value", "source", "change"),
     "agents": ("name", "found", "connected", "hooks", "folder", "title"),
+    "tenants": ("tenant", "change", "records"),
 }
 # Columns that a narrow terminal goes without, those of the highest number first.
 _SPARE = {"source": 3, "value": 2, "title": 1}

@@ -31,8 +31,9 @@ from holdfast.ops.framework.operation import Operation, Request
 from holdfast.ops.query.context import context_for
 from holdfast.projects import of_project, project_for_write, project_of_event
 from holdfast.recall.context.reminders import note_shown
+from holdfast.recall.context.summaries import summaries_of
 from holdfast.store.port import Condition, where
-from holdfast.store.tables import COMMITS, OBSERVATIONS, SESSIONS, SUMMARIES
+from holdfast.store.tables import COMMITS, OBSERVATIONS, SESSIONS
 
 _NO_TEXT = CleanText("")
 SLICE_CHARS = 6_000_000  # hooks send up to 4 MB of lines at a time
@@ -162,7 +163,7 @@ def session_start(ctx: CallContext, ask: SessionStart) -> SessionStartAnswer:
         agent=ask.agent_id,
     )
     session = start_session(ctx, event, ask.title)
-    summary = ctx.store.read().get(SUMMARIES, ctx.tenant, session.id)
+    summary = summaries_of(ctx.store.read(), ctx.tenant, [session.id]).get(session.id)
     text = ""
     if ask.context:
         made = context_for(ctx, session.project, ask.session_id, ctx.settings.token_budget, ask.agent_id)
@@ -340,7 +341,8 @@ def sessions(ctx: CallContext, ask: Sessions) -> SessionsAnswer:
     id = ctx.session_key(reader, ask.session_id) if ask.session_id else None
     bounds = (*ctx.sees(ask.agent_id), *of_project(ctx, ask.project), *where(status=ask.status, id=id))
     found = reader.find(SESSIONS, ctx.tenant, *bounds, order="-started_at", limit=ask.limit, offset=ask.offset)
-    shapes = [_with_summary(shape(one), reader.get(SUMMARIES, ctx.tenant, one.id)) for one in found]
+    summaries = summaries_of(reader, ctx.tenant, (one.id for one in found))
+    shapes = [_with_summary(shape(one), summaries.get(one.id)) for one in found]
     return {"sessions": shapes, "total": reader.count(SESSIONS, ctx.tenant, *bounds)}
 
 

@@ -91,10 +91,18 @@ def _check_sign(ctx: CallContext, archive: Archive, sign: bool | None) -> None:
 def _key_made(archive: Archive, before: str | None) -> Iterator[str]:
     """Report that signing made this memory's first key, which the caller did not explicitly request."""
     own = archive.keyring.own()
-    if before is None and own is not None:
+    if before is not None or own is None:
+        return
+    yield (
+        f"A signing key was created: {own}. It is stored in keys/own.json of the data folder. From now on "
+        "only snapshots signed with a trusted key are restored."
+    )
+    # A folder whose key was lost looks like one that never had a key, but for the snapshots in it.
+    signers = {one.manifest.signer for one in archive.repo.list() if one.manifest is not None}
+    for signer in sorted(one for one in signers if one and not archive.keyring.accepts(one)):
         yield (
-            f"A signing key was created: {own}. It is stored in keys/own.json of the data folder. From now on "
-            "only snapshots signed with a trusted key are restored."
+            f"Earlier snapshots here are signed by {signer}, whose key is missing. If it is yours, go on trusting it: "
+            f"holdfast key trust {signer}"
         )
 
 

@@ -26,8 +26,9 @@ from holdfast.recall.context.statement_lines import (  # fmt: skip
     sentence_key,
     statement_lines,
 )
+from holdfast.recall.context.summaries import summaries_of
 from holdfast.store.port import Condition
-from holdfast.store.tables import SESSIONS, STATEMENTS, SUMMARIES
+from holdfast.store.tables import SESSIONS, STATEMENTS
 from holdfast.text.tokens import estimate
 
 SESSIONS_SHOWN = 6
@@ -309,9 +310,10 @@ def past_sessions(
     reader = ctx.store.read()
     bounds = (*ctx.sees(agent), Condition("project", "in", list(projects)))
     sessions = reader.find(SESSIONS, ctx.tenant, *bounds, order="-started_at", limit=2 * SESSIONS_SHOWN)
+    summaries = summaries_of(reader, ctx.tenant, (one.id for one in sessions))
     items = []
     for session in [one for one in sessions if one.id != except_id]:
-        summary = reader.get(SUMMARIES, ctx.tenant, session.id)
+        summary = summaries.get(session.id)
         title = _flat(session.title or (summary.title if summary else "") or session.first_prompt, TITLE_CHARS)
         if title:
             said = [one.statement for one in statements if not one.earlier]

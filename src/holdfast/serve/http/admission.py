@@ -281,8 +281,10 @@ class SecuredResponse:
         elif self._socket and not self._closed:
             code = 1011 if fault.http_status >= 500 else 1008
             await self._send({"type": "websocket.close", "code": code, "reason": fault.code})
-        # A response that has begun is left unfinished: the server then cuts the connection, and the
-        # client cannot take half an answer for a whole one.
+        elif not self._closed:
+            # A response that has begun is left unfinished: the server then cuts the connection, and the
+            # client cannot take half an answer for a whole one. The reason can stand in the log alone.
+            log.error("a response ended before it was complete: %s (%s)", fault.message, fault.code)
 
     def _tells_why(self) -> bool:
         return not self._socket or "websocket.http.response" in self._scope.get("extensions", {})

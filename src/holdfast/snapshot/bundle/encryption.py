@@ -24,7 +24,7 @@ from holdfast.core.age import (
     recipient_of,
 )
 from holdfast.core.disk import user_path
-from holdfast.core.errors import Fault, IdentityNeeded, InvalidRequest, SnapshotDamaged
+from holdfast.core.errors import Fault, IdentityNeeded, InvalidRequest, InvalidSettings, SnapshotDamaged
 from holdfast.snapshot.bundle.zstd_frame import ByteSource
 
 _MOST_IDENTITIES = 64 * 1024
@@ -43,6 +43,18 @@ def read_recipients(recipients: Sequence[str]) -> list[Any]:
         InvalidRequest: one is neither an age nor an SSH public key.
     """
     return [_recipient(one, number) for number, one in enumerate(recipients, 1)]
+
+
+def check_recipients(recipients: Sequence[str]) -> None:
+    """Refuse a setting with which no snapshot could be made.
+
+    Raises:
+        InvalidSettings: one is no public key.
+    """
+    try:
+        read_recipients(recipients)
+    except InvalidRequest as fault:
+        raise InvalidSettings(f"HOLDFAST_SNAPSHOT_RECIPIENTS: {fault.message.removeprefix('snapshot: ')}") from None
 
 
 def _recipient(text: str, number: int) -> Any:
