@@ -324,6 +324,19 @@ def test_open_work_that_was_taken_up_is_told_no_more(world: World) -> None:
     assert section(world.call("context", project="proj")["context"], OPEN) == []
 
 
+def test_a_failing_run_that_passed_since_is_open_no_more(world: World) -> None:
+    failing = "Not done yet: three tests of the checkout still fail."
+    turn(world, "What is left?", failing)
+    learn(world)
+    assert section(world.call("context", project="proj")["context"], OPEN) != []
+    turn(world, "And the lint?", "The lint passes on `checkout.py` and on `currency.py`.", session="s2")
+    learn(world)
+    assert section(world.call("context", project="proj")["context"], OPEN) != []
+    turn(world, "Mend it", "The currency is set in `checkout.py` now, and all 214 tests pass again.", session="s3")
+    learn(world)
+    assert section(world.call("context", project="proj")["context"], OPEN) == []
+
+
 def test_the_last_sessions_are_told_with_how_they_ended(world: World) -> None:
     world.call("session_start", sessionId="s1", project="proj", cwd="/", title="Mend the export")
     turn(world, "Why does the export fail?", CAUSE)

@@ -3,6 +3,7 @@ replaced, and open work without what was done since."""
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
@@ -19,6 +20,11 @@ SUPERSEDES, UPDATES, SAME_SUBJECT = "supersedes", "updates", "same_subject"
 _STRENGTH = {SAME_SUBJECT: 0, UPDATES: 1, SUPERSEDES: 2}
 # Share of an open item's own words that a later statement must hold for it to count as taken up since.
 TAKEN_UP = 0.6
+REPORTS = frozenset({"open", "change", "fact"})  # kinds that report how things are
+# A run that fails, and one of the same that passes.
+_RUN = r"\b(?P<run>tests?|suites?|builds?|lint|ci|pipeline)\b"
+_FAILING = re.compile(rf"{_RUN}[^.;]{{0,60}}\b(?:fail\w*|red|broken)\b", re.IGNORECASE)
+_PASSING = re.compile(rf"{_RUN}[^.;]{{0,40}}\b(?:pass(?:es|ed)?|green|succeed\w*)\b", re.IGNORECASE)
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,7 +53,7 @@ def standing(ctx: CallContext, projects: Sequence[str], agent: str | None) -> li
     newer = relations_to(ctx, reader, [one.id for one in found], tuple(_STRENGTH))
     held = [one for one in found if one.id not in newer or newer[one.id].type != SUPERSEDES]
     texts = _texts(ctx, reader, [newer[one.id].source_id for one in held if one.id in newer])
-    told = [one for one in held if one.kind != "open" or not _taken_up(one, held)]
+    told = [one for one in held if not _is_done(one, held)]
     return [_standing(one, newer.get(one.id), texts) for one in told]
 
 
@@ -77,6 +83,21 @@ def relations_to(
         for one in sorted(relations, key=lambda one: (_STRENGTH[one.type], one.seq)):
             found[one.target_id] = one
     return found
+
+
+def _is_done(item: Statement, held: Sequence[Statement]) -> bool:
+    """Whether it is open work that was taken up since, or a failure that is solved. What caused one is kept."""
+    return (item.kind == "open" and _taken_up(item, held)) or (item.kind in REPORTS and _passes_since(item, held))
+
+
+def _passes_since(item: Statement, others: Iterable[Statement]) -> bool:
+    """Whether it says that a run fails, and something later that the same passes."""
+    failing = _runs(_FAILING, item.text)
+    return bool(failing) and any(other.at > item.at and failing & _runs(_PASSING, other.text) for other in others)
+
+
+def _runs(pattern: re.Pattern[str], text: str) -> set[str]:
+    return {found["run"].lower().rstrip("s") for found in pattern.finditer(text)}
 
 
 def _taken_up(item: Statement, others: Iterable[Statement]) -> bool:
