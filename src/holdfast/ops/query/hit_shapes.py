@@ -16,7 +16,8 @@ from holdfast.recall.passage import passage_range
 from holdfast.store.port import Reader
 
 # Characters of a passage: five hits with their ids and dates stay below 3,000, which is cheap for an agent to read.
-PASSAGE = 480
+PASSAGE = 460
+ALSO_SHOWN = 3  # of the repetitions of a passage; the other formats name all of them
 
 
 class HitShape(TypedDict, total=False):
@@ -61,8 +62,9 @@ def passage_shape(ctx: CallContext, reader: Reader, hit: Hit, query: str, here: 
         "text": shown(ctx, reader, hit, query, PASSAGE),
         **_place(hit, query),
     }
-    if hit.also:
-        answer["also"] = list(hit.also)
+    told = {row.id for row in hit.turn}  # what else its turn says stands in the text already
+    if also := [id for id in hit.also if id not in told][:ALSO_SHOWN]:
+        answer["also"] = also
     if here and record.project and record.project not in project_names(ctx, here):
         answer["project"] = record.project
     if hit.outdated is not None and hit.outdated.sure:
