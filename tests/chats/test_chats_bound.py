@@ -13,6 +13,7 @@ import httpx
 import pytest
 import warm
 from chat_world import A_PRIVATE, B_PRIVATE, G1, asked_by
+from engines import store_of
 from patience import WAIT_SECONDS
 from rows import each
 from websockets.sync.client import connect
@@ -188,7 +189,8 @@ def said_on_stdio(home: Path, *options: str) -> list[dict[str, Any]]:
     ]
     lines.insert(1, json.dumps({"jsonrpc": "2.0", "method": "notifications/initialized"}))
     words = ("mcp", "--data", str(home), *options)
-    run = warm.run(words, os.environ, WAIT_SECONDS, input="\n".join(lines) + "\n")
+    environ = {**os.environ, "HOLDFAST_STORE": store_of(home)}
+    run = warm.run(words, environ, WAIT_SECONDS, input="\n".join(lines) + "\n")
     assert run.returncode == 0, run.stderr
     answers = [json.loads(line) for line in run.stdout.splitlines()]
     return [one["result"] for one in sorted(answers, key=lambda one: one["id"])]

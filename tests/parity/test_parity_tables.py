@@ -9,6 +9,7 @@ from typing import Any
 
 import jsonschema
 import pytest
+from engines import store_of
 from parity_world import Prepared, inside, settings_for, still_server
 from sample_requests import SAMPLES
 from surfaces import COMMAND, DIRECT, Mcp, http_client, mcp_http, mcp_stdio
@@ -173,7 +174,8 @@ def _over_http(prepared: Prepared) -> Listing:
 
 def _over_stdio(prepared: Prepared) -> Listing:
     home = prepared.copy("list-stdio")
-    with mcp_stdio([str(COMMAND), "mcp", "--tools", "all", "--data", str(home)], {}) as mcp:
+    environ = {"HOLDFAST_STORE": store_of(home)}
+    with mcp_stdio([str(COMMAND), "mcp", "--tools", "all", "--data", str(home)], environ) as mcp:
         return _asked(mcp)
 
 
