@@ -10,6 +10,7 @@ from typing import Any
 
 import pytest
 import warm
+from engines import store_of
 from flows import NEW, OLD, Cli, recipient
 from patience import WAIT_SECONDS
 from rows import each
@@ -108,7 +109,7 @@ def at_terminal(cli: Cli, typed: bytes, *words: str) -> subprocess.CompletedProc
     """A command whose standard input is a terminal at which somebody types."""
     keyboard, terminal = pty.openpty()
     os.write(keyboard, typed)
-    environ = {**os.environ, **cli.environment}
+    environ = {**os.environ, "HOLDFAST_STORE": store_of(cli.home), **cli.environment}
     done = warm.run([*words, "--data", str(cli.home)], environ, WAIT_SECONDS, stdin=terminal)
     os.close(keyboard)
     os.close(terminal)
