@@ -348,6 +348,7 @@ def test_a_question_about_the_user_prefers_what_the_user_said() -> None:
     about_it = rank(asked("which lock guards the queue"), rows, corpus(), 3)
 
     assert {entry.seq for entry in about_me[:2]} == {2, 3}
+    assert all(entry.parts.own > 0 and entry.parts.turn == 0 for entry in about_me[:2])
     assert all(entry.parts.own == 0 for entry in about_it)
 
 
@@ -355,5 +356,6 @@ def test_a_question_about_the_user_prefers_what_the_user_said() -> None:
 def test_a_question_after_a_number_prefers_a_record_that_has_one(question: str) -> None:
     rows = [one(1, "lock", text="the lock is held"), one(2, "lock", text="the lock is held 3 times")]
 
-    assert order(rank(asked(question), rows, corpus(), 2))[0] == 2
+    best = rank(asked(question), rows, corpus(), 2)[0]
+    assert (best.seq, best.parts.number > 0, best.parts.worth) == (2, True, 0.0)
     assert all(entry.parts.number == 0 for entry in rank(asked("what is a lock"), rows, corpus(), 2))

@@ -128,10 +128,10 @@ class ScoreParts(NamedTuple):
     neighbours: float  # of words and meaning, how much stands beside the record: explains, is not added
     disclosed: float = 0.0
     deed: float = 0.0  # below zero: what a tool printed holds many words, and rarely the conclusion
-    turn: float = 0.0  # of a turn: how near its prompt and answer are together, beside the other hits
-    worth: float = 0.0  # what was stated in it
     own: float = 0.0  # the user's own words, for a question about the user
     number: float = 0.0  # for a question after a number, a time or a version
+    turn: float = 0.0  # of a turn: how near its prompt and answer are together, beside the other hits
+    worth: float = 0.0  # what was stated in it
     newer: float = 0.0  # than the other hits; below zero: older
 
 
