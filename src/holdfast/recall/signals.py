@@ -93,11 +93,13 @@ def exact(texts: Sequence[str], wanted: Sequence[str], likely: Sequence[bool]) -
     shares = np.zeros(len(texts))
     if not wanted:
         return shares
-    patterns = [re.compile(rf"(?<!\w){re.escape(name)}(?!\w)") for name in wanted]
+    patterns = [(name, re.compile(rf"(?<!\w){re.escape(name)}(?!\w)")) for name in wanted]
     for at, text in enumerate(texts):
         if likely[at]:
             low = text[:READ_CHARS].lower()
-            shares[at] = sum(pattern.search(low) is not None for pattern in patterns) / len(patterns)
+            # Most texts hold none of the names, and a plain look for one is much faster than the pattern.
+            found = (name in low and pattern.search(low) is not None for name, pattern in patterns)
+            shares[at] = sum(found) / len(patterns)
     return shares
 
 
