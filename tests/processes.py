@@ -29,13 +29,14 @@ WRITERS = 8
 PER_SESSION = 20
 
 _OURS = ("HOLDFAST_", "AGENTMEMORY_", "III_", "OPENAI_", "ANTHROPIC_", "GEMINI_", "GOOGLE_")
+_UNUSED_PORT = "1"
 _SYLLABLES = "ba co du fe gi ha jo ku le mi no pu ra so tu ve wi xa yo zu".split()
 
 
 def environment(**more: str) -> dict[str, str]:
-    """The environment without anything that would reach another memory."""
-    kept = {name: value for name, value in os.environ.items() if not name.startswith(_OURS) and name != "PORT"}
-    return {**kept, "HOLDFAST_EMBEDDER": "none", "HOLDFAST_DAEMON": "off", **more}
+    """The environment without anything that would reach another memory, also a server at the usual port."""
+    kept = {name: value for name, value in os.environ.items() if not name.startswith(_OURS)}
+    return {**kept, "PORT": _UNUSED_PORT, "HOLDFAST_EMBEDDER": "none", "HOLDFAST_DAEMON": "off", **more}
 
 
 def holdfast(*words: str) -> list[str]:

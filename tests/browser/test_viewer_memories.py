@@ -52,6 +52,8 @@ def test_the_passage_that_matched_is_marked_and_what_repeats_a_hit_is_named(
     expect(mark).to_contain_text("The zinc pump was oiled.")
     assert len(mark.inner_text()) < len(filler)
     open_panel(page, server.url, "memories", "?q=copper+pump+drips+at+night")
+    # Only the address after the "#" changed: the results before it stay until the new ones are there.
+    expect(rows(page).first).to_contain_text("The copper pump drips at night")
     rows(page).first.click()
     other = page.get_by_role("region", name="Also found").get_by_role("button").first
     named = other.inner_text().strip()
