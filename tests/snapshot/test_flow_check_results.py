@@ -17,7 +17,7 @@ from holdfast.serve.background.schedule import SnapshotSchedule
 from holdfast.snapshot import verify as verifying
 from holdfast.snapshot.bundle.types import Manifest
 from holdfast.snapshot.repo.check_results import RECORD
-from holdfast.snapshot.repo.context import archive_of
+from holdfast.snapshot.repo.context import snapshot_context
 
 
 def statuses(world: World, **ask: Any) -> list[str]:
@@ -25,7 +25,7 @@ def statuses(world: World, **ask: Any) -> list[str]:
 
 
 def body_of(world: World, id: str) -> Path:
-    return next(archive_of(world.context()).repo.root.glob(f"{id}.tar.zst"))
+    return next(snapshot_context(world.context()).repo.root.glob(f"{id}.tar.zst"))
 
 
 def spoil(path: Path) -> None:
@@ -117,7 +117,7 @@ def test_a_damaged_one_that_was_put_back_is_good_again_after_a_check(two: tuple[
 def test_a_record_that_cannot_be_read_counts_as_none(two: tuple[World, str, str], nonsense: bytes) -> None:
     world, _, _ = two
     world.call("snapshot_list", check=True)
-    (archive_of(world.context()).repo.root / RECORD).write_bytes(nonsense)
+    (snapshot_context(world.context()).repo.root / RECORD).write_bytes(nonsense)
     assert statuses(world) == ["not checked", "not checked"]
     assert statuses(world, check=True) == ["verified", "verified"]
 
@@ -130,19 +130,19 @@ def test_the_schedule_checks_one_at_a_look_and_again_after_a_month(two: tuple[Wo
     schedule.run_once()
     assert statuses(world) == ["verified", "verified"]
     path = body_of(world, first)
-    before = archive_of(world.context()).repo.find(first).checked_at
+    before = snapshot_context(world.context()).repo.find(first).checked_at
     schedule.run_once()
-    assert archive_of(world.context()).repo.find(first).checked_at == before
+    assert snapshot_context(world.context()).repo.find(first).checked_at == before
     world.clock.now += 31 * DAY
     for _ in range(3):
         schedule.run_once()
     assert path.exists()
-    assert archive_of(world.context()).repo.find(first).checked_at == world.clock.now
+    assert snapshot_context(world.context()).repo.find(first).checked_at == world.clock.now
 
 
 def test_a_folder_that_takes_no_note_still_says_what_is_found(two: tuple[World, str, str]) -> None:
     world, first, _ = two
-    (archive_of(world.context()).repo.root / RECORD).mkdir()  # nothing can be written there
+    (snapshot_context(world.context()).repo.root / RECORD).mkdir()  # nothing can be written there
     assert world.call("snapshot_verify", id=first)["sound"]
     assert statuses(world) == ["not checked", "not checked"]
 
@@ -159,7 +159,7 @@ def test_the_schedule_does_not_read_the_same_one_for_ever_where_no_note_can_be_t
     two: tuple[World, str, str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     world, first, second = two
-    (archive_of(world.context()).repo.root / RECORD).mkdir()
+    (snapshot_context(world.context()).repo.root / RECORD).mkdir()
     read: list[str] = []
     really = verifying._check_bytes
 

@@ -16,7 +16,7 @@ from world import DAY, NOON, World
 from holdfast.core.errors import Forbidden
 from holdfast.core.model import Caller
 from holdfast.snapshot.browse import past
-from holdfast.snapshot.repo.context import archive_of
+from holdfast.snapshot.repo.context import snapshot_context
 from holdfast.snapshot.resolve import SnapshotSelector
 from holdfast.store.tables import MEMORIES
 
@@ -31,7 +31,7 @@ FORMS: dict[str, dict[str, Any]] = {
 
 
 def body(world: World, id: str) -> bytes:
-    return archive_of(world.context()).repo.find(id).path.read_bytes()
+    return snapshot_context(world.context()).repo.find(id).path.read_bytes()
 
 
 @pytest.mark.parametrize("form", FORMS)
@@ -104,7 +104,7 @@ def test_a_snapshot_is_one_moment_while_others_write(world: World) -> None:
     assert not broke
     sizes = []
     for id in ids:
-        with past(archive_of(world.context()), SnapshotSelector(id)) as then:
+        with past(snapshot_context(world.context()), SnapshotSelector(id)) as then:
             versions = list(then.store.read().each(MEMORIES, "default"))
         assert [one.content for one in versions if one.latest] == [f"version {len(versions) - 1}"]
         sizes.append(len(versions))

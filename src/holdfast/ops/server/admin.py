@@ -24,7 +24,7 @@ from holdfast.ops.server.features import flags
 from holdfast.ops.snapshots.restore import damaged_shape
 from holdfast.snapshot.damaged_generations import damaged_generations
 from holdfast.snapshot.recovery.repair import repair_index
-from holdfast.snapshot.repo.context import archive_of
+from holdfast.snapshot.repo.context import snapshot_context
 from holdfast.snapshot.repo.key_warnings import key_texts
 from holdfast.snapshot.status import age_of_newest
 from holdfast.snapshot.sync.send_backlog import waiting
@@ -130,7 +130,7 @@ def health(ctx: CallContext, ask: Nothing) -> HealthAnswer:
         answer["hint"] = trouble.hint
     if measures["quota"]:
         answer["quota"] = measures["quota"]
-    warnings = key_texts(archive_of(ctx)) if ctx.home is not None and ctx.caller.may("admin") else []
+    warnings = key_texts(snapshot_context(ctx)) if ctx.home is not None and ctx.caller.may("admin") else []
     return {**answer, "warnings": warnings} if warnings else answer
 
 
@@ -176,12 +176,12 @@ def _spool_health(ctx: CallContext) -> SpoolHealth:
 
 
 def _snapshots_health(ctx: CallContext) -> SnapshotsHealth:
-    archive = archive_of(ctx)
-    newest, age = archive.repo.newest(), age_of_newest(archive)
+    context = snapshot_context(ctx)
+    newest, age = context.repo.newest(), age_of_newest(context)
     return {
         "newest": newest.id if newest else None,
         "ageSeconds": None if age is None else max(0, age) // 1000,
-        "waiting": len(waiting(archive)),
+        "waiting": len(waiting(context)),
     }
 
 
@@ -353,7 +353,7 @@ def verify(ctx: CallContext, ask: Verify) -> VerifyAnswer:
     With repairIndex the index is first rebuilt from the rows, in a new generation if its pages are damaged. Nothing is
     deleted: the damaged generation is kept aside.
     """
-    repaired = repair_index(archive_of(ctx)) if ask.repair_index else None
+    repaired = repair_index(snapshot_context(ctx)) if ask.repair_index else None
     ctx = dataclasses.replace(ctx, store=ctx.home.store if ctx.home is not None else ctx.store)
     found = ctx.store.verify()
     answer: VerifyAnswer = {

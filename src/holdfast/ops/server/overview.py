@@ -20,7 +20,7 @@ from holdfast.ops.server.warnings import STORAGE, Measured, warnings
 from holdfast.recall.views.growth import Growth, growth
 from holdfast.snapshot.damaged_generations import damaged_generations, live_name
 from holdfast.snapshot.recovery.auto_restore import first_restore
-from holdfast.snapshot.repo.context import archive_of
+from holdfast.snapshot.repo.context import snapshot_context
 from holdfast.snapshot.repo.key_warnings import key_warnings
 from holdfast.snapshot.status import RepositoryHealth, snapshot_health
 from holdfast.snapshot.sync.send_backlog import waiting_ms
@@ -92,7 +92,7 @@ def overview(ctx: CallContext, ask: Overview) -> OverviewAnswer:
         grown, counts, recent = _contents(ctx, ask)
     except (DataDamaged, DataTooNew, RestorePending):  # the warnings report it
         grown, counts, recent = _unread(ctx, ask.days), {}, []
-    repo = snapshot_health(archive_of(ctx)) if ctx.home else _EMPTY
+    repo = snapshot_health(snapshot_context(ctx)) if ctx.home else _EMPTY
     disk = _disk(ctx, repo) if ctx.caller.may("root") else None
     answer: OverviewAnswer = {
         "status": state["status"],
@@ -161,7 +161,7 @@ def _snapshot_shape(ctx: CallContext, repo: RepositoryHealth) -> SnapshotHealth:
         "damaged": list(repo.damaged),
         "everySeconds": ctx.settings.snapshot_every,
         "vault": (place if root else "yes") if place else None,
-        "path": str(archive_of(ctx).repo.root) if root and ctx.home else None,
+        "path": str(snapshot_context(ctx).repo.root) if root and ctx.home else None,
     }
 
 
@@ -260,7 +260,7 @@ def _measured(
     ctx: CallContext, state: HealthAnswer, repo: RepositoryHealth, disk: DiskAnswer | None, grown: Growth
 ) -> Measured:
     newest = repo.manifest
-    archive = archive_of(ctx) if ctx.home else None
+    context = snapshot_context(ctx) if ctx.home else None
     return Measured(
         trouble=ctx.home.trouble() if ctx.home else ctx.store.failure(),
         kept_damaged=_kept_damaged(ctx),
@@ -275,8 +275,8 @@ def _measured(
         damaged=repo.damaged,
         vault=bool(ctx.settings.vault),
         waiting=state["snapshots"]["waiting"],
-        waiting_ms=waiting_ms(archive) if archive else 0,
-        keys=tuple(key_warnings(archive)) if archive and ctx.caller.may("admin") else (),
+        waiting_ms=waiting_ms(context) if context else 0,
+        keys=tuple(key_warnings(context)) if context and ctx.caller.may("admin") else (),
         encrypted=newest is not None and newest.encrypted,
         embedder=ctx.embedder is not None,
         spooled=state["spool"]["waiting"],

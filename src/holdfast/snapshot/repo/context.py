@@ -38,7 +38,7 @@ class JobResult:
 
 
 @dataclass(frozen=True, slots=True)
-class Archive:
+class SnapshotContext:
     """One memory's snapshots. Without `live` there is no memory yet; it can only be restored."""
 
     home: Path
@@ -126,11 +126,11 @@ class Archive:
         self.metrics.count("holdfast_snapshot_bytes_total", size, operation=operation)
 
 
-def archive_of(ctx: CallContext) -> Archive:
-    """The archive of the context's memory.
+def snapshot_context(ctx: CallContext) -> SnapshotContext:
+    """The snapshots of the caller's memory.
 
     Raises:
-        Conflict: the context has none, as when a past memory is read.
+        Conflict: it has none, as when a past memory is read.
     """
     home = ctx.home
     if home is None:
@@ -139,7 +139,7 @@ def archive_of(ctx: CallContext) -> Archive:
         )
 
     def publish(kind: Lifecycle, body: Json) -> None:
-        # A restore may have replaced the store since the context was made.
+        # A restore may have replaced the store since `ctx` was made.
         dataclasses.replace(ctx, store=home.store).announce(kind, body)
 
-    return Archive(home.path, ctx.settings, ctx.clock, ctx.entropy, ctx.tenant, home, publish, ctx.metrics)
+    return SnapshotContext(home.path, ctx.settings, ctx.clock, ctx.entropy, ctx.tenant, home, publish, ctx.metrics)
