@@ -14,7 +14,7 @@ from holdfast.core.errors import Fault
 from holdfast.core.ports import Upload, Vault, VaultObject
 from holdfast.core.system import SystemEntropy
 from holdfast.snapshot.bundle.encryption import fingerprint
-from holdfast.snapshot.bundle.manifest import body_name, manifest_bytes
+from holdfast.snapshot.bundle.manifest import bundle_name, manifest_bytes
 from holdfast.snapshot.bundle.reader import unpack
 from holdfast.snapshot.bundle.types import Capture, Identity, Manifest, Redaction, StagedFile
 from holdfast.snapshot.bundle.writer import pack
@@ -53,7 +53,7 @@ def add_snapshot(
     files: dict[str, bytes] | None = None,
     recipients: Sequence[str] = (),
 ) -> str:
-    """A snapshot in the repository, as one body, that holds these bytes; its id."""
+    """A snapshot in the repository, as one bundle, that holds these bytes; its id."""
     return chunk_into_repo(context, sequence, store, files, recipients, whole=True)
 
 
@@ -72,23 +72,23 @@ def chunk_into_repo(
         with disk_faults("stage"):
             capture = _captured(staging, store, files or {})
         if whole:
-            body = pack(capture, staging / body_name(id, bool(recipients)), id, recipients)
+            bundle = pack(capture, staging / bundle_name(id, bool(recipients)), id, recipients)
         else:
             with foreseeing(context, (), 0, recipients) as foreseen:
-                body = cut(context, capture, staging, id, recipients, foreseen)
+                bundle = cut(context, capture, staging, id, recipients, foreseen)
         manifest = Manifest(
             identity=Identity(id, TENANT, AGENT, "", sequence, None, 1_790_000_000_000 + sequence, "hand"),
-            body_name=body.name,
-            body_size=body.size,
-            body_sha256=body.sha256,
+            bundle_name=bundle.name,
+            bundle_size=bundle.size,
+            bundle_sha256=bundle.sha256,
             schema=(("manifest", 1), ("store", 1)),
-            artifacts=None if recipients else body.artifacts,
+            artifacts=None if recipients else bundle.artifacts,
             redaction=capture.redaction,
             left=(),
             recipients=tuple(fingerprint(one) for one in recipients),
             tools=(("holdfast", "0"),),
         )
-        context.repo.put(staging / body.name, manifest, manifest_bytes(manifest))
+        context.repo.put(staging / bundle.name, manifest, manifest_bytes(manifest))
     return id
 
 

@@ -36,9 +36,9 @@ class Reader:
     def tar(self, id: str) -> bytes:
         manifest = json.loads((self.folder / f"{id}.manifest.json").read_bytes())
         assert manifest["version"] == 2
-        body = (self.folder / manifest["body"]["name"]).read_bytes()
-        assert sha256(body).hexdigest() == manifest["body"]["sha256"]
-        line, _, rest = body.partition(b"\n")
+        bundle = (self.folder / manifest["body"]["name"]).read_bytes()
+        assert sha256(bundle).hexdigest() == manifest["body"]["sha256"]
+        line, _, rest = bundle.partition(b"\n")
         packs = [self.chunks(pack) for pack in json.loads(line)["packs"]]
         plain = self.frame(rest)
         size, count = struct.unpack_from("<QI", plain)

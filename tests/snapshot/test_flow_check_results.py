@@ -1,4 +1,4 @@
-"""What a list says of bodies it does not read: verified, damaged or not checked, and true as long as files stay."""
+"""What a list says of bundles it does not read: verified, damaged or not checked, and true as long as files stay."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ def statuses(world: World, **ask: Any) -> list[str]:
     return [one["status"] for one in world.call("snapshot_list", **ask)["snapshots"]]
 
 
-def body_of(world: World, id: str) -> Path:
+def bundle_of(world: World, id: str) -> Path:
     return next(snapshot_context(world.context()).repo.root.glob(f"{id}.tar.zst"))
 
 
@@ -43,8 +43,8 @@ def two(world: World) -> tuple[World, str, str]:
 def test_a_list_says_what_a_verification_found(two: tuple[World, str, str]) -> None:
     world, first, second = two
     assert statuses(world) == ["not checked", "not checked"]
-    spoil(body_of(world, first))
-    assert statuses(world) == ["not checked", "not checked"]  # a list reads no bodies
+    spoil(bundle_of(world, first))
+    assert statuses(world) == ["not checked", "not checked"]  # a list reads no bundles
     assert not world.call("snapshot_verify", id=first)["sound"]
     assert world.call("snapshot_verify", id=second)["sound"]
 
@@ -55,7 +55,7 @@ def test_a_list_says_what_a_verification_found(two: tuple[World, str, str]) -> N
     assert "SHA-256" in oldest["status"]
 
 
-def test_a_plain_list_reads_no_body_and_with_check_those_that_were_not_checked(
+def test_a_plain_list_reads_no_bundle_and_with_check_those_that_were_not_checked(
     two: tuple[World, str, str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     world, first, second = two
@@ -70,7 +70,7 @@ def test_a_plain_list_reads_no_body_and_with_check_those_that_were_not_checked(
     assert sorted(read) == [f"{first}.tar.zst", f"{second}.tar.zst"]
     assert statuses(world, check=True) == ["verified", "verified"]
     assert len(read) == 2
-    spoil(body_of(world, second))
+    spoil(bundle_of(world, second))
     assert statuses(world) == ["not checked", "verified"]  # its time tells that somebody wrote to it
     world.call("snapshot_list", check=True)
     assert len(read) == 3
@@ -80,7 +80,7 @@ def test_a_plain_list_reads_no_body_and_with_check_those_that_were_not_checked(
 def test_another_file_in_the_place_of_a_checked_one_is_not_checked(two: tuple[World, str, str]) -> None:
     world, first, _ = two
     world.call("snapshot_list", check=True)
-    path = body_of(world, first)
+    path = bundle_of(world, first)
     about = path.stat()
     copy = path.with_name("copy")
     copy.write_bytes(path.read_bytes())
@@ -91,7 +91,7 @@ def test_another_file_in_the_place_of_a_checked_one_is_not_checked(two: tuple[Wo
 
 def test_what_was_found_damaged_is_no_last_good_one(two: tuple[World, str, str]) -> None:
     world, first, second = two
-    spoil(body_of(world, second))
+    spoil(bundle_of(world, second))
     world.call("snapshot_verify", id=second)
 
     with pytest.raises(Conflict, match="last intact"):
@@ -103,7 +103,7 @@ def test_what_was_found_damaged_is_no_last_good_one(two: tuple[World, str, str])
 
 def test_a_damaged_one_that_was_put_back_is_good_again_after_a_check(two: tuple[World, str, str]) -> None:
     world, _, second = two
-    path = body_of(world, second)
+    path = bundle_of(world, second)
     sound = path.read_bytes()
     spoil(path)
     world.call("snapshot_list", check=True)
@@ -129,7 +129,7 @@ def test_the_schedule_checks_one_at_a_look_and_again_after_a_month(two: tuple[Wo
     assert statuses(world) == ["verified", "not checked"]
     schedule.run_once()
     assert statuses(world) == ["verified", "verified"]
-    path = body_of(world, first)
+    path = bundle_of(world, first)
     before = snapshot_context(world.context()).repo.find(first).checked_at
     schedule.run_once()
     assert snapshot_context(world.context()).repo.find(first).checked_at == before

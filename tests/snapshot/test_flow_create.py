@@ -30,7 +30,7 @@ FORMS: dict[str, dict[str, Any]] = {
 }
 
 
-def body(world: World, id: str) -> bytes:
+def bundle(world: World, id: str) -> bytes:
     return snapshot_context(world.context()).repo.find(id).path.read_bytes()
 
 
@@ -64,19 +64,19 @@ def test_the_same_memory_gives_the_same_bytes_and_a_changed_one_others(world: Wo
     world.call("remember", content=NEW)
     other = world.call("snapshot_create")["id"]
 
-    assert body(world, first) == body(world, again)
-    assert body(world, first) != body(world, other)
+    assert bundle(world, first) == bundle(world, again)
+    assert bundle(world, first) != bundle(world, other)
 
 
-def test_an_encrypted_bodys_bytes_open_to_those_of_a_plain_one(world: World) -> None:
+def test_an_encrypted_bundles_bytes_open_to_those_of_a_plain_one(world: World) -> None:
     world.call("remember", content=OLD)
     plain = world.call("snapshot_create")["id"]
     sealed = world.call("snapshot_create", encrypt=[recipient(), recipient(STRANGER)])["id"]
 
-    opened = [pyrage.decrypt(body(world, sealed), [one]) for one in (READER, STRANGER)]
+    opened = [pyrage.decrypt(bundle(world, sealed), [one]) for one in (READER, STRANGER)]
     assert opened[0] == opened[1]
     # The encrypted one has one member more: what its manifest does not say.
-    assert len(opened[0]) > len(body(world, plain))
+    assert len(opened[0]) > len(bundle(world, plain))
 
 
 def test_a_snapshot_is_one_moment_while_others_write(world: World) -> None:

@@ -24,13 +24,13 @@ def kept_of(world: World) -> list[Path]:
 
 @pytest.fixture
 def unpacked(monkeypatch: pytest.MonkeyPatch) -> list[str]:
-    """The bodies that were unpacked."""
+    """The bundles that were unpacked."""
     seen: list[str] = []
     really = browse.unpack
 
-    def unpack(body: Path, *rest: object) -> object:
-        seen.append(body.name.split(".")[0])
-        return really(body, *rest)  # type: ignore[arg-type]
+    def unpack(bundle: Path, *rest: object) -> object:
+        seen.append(bundle.name.split(".")[0])
+        return really(bundle, *rest)  # type: ignore[arg-type]
 
     monkeypatch.setattr(browse, "unpack", unpack)
     return seen

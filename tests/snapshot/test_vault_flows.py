@@ -12,7 +12,7 @@ from flows import NEW, OLD, Cli, identity_file, recipient, vault_place
 from harm import flip_bit
 from hub_server import DATASET, TOKEN, HubServer
 from object_server import BUCKET, WRITER, ObjectServer
-from repo_samples import AGENT, TENANT, put_sample, sample_body, sample_id, sample_manifest
+from repo_samples import AGENT, TENANT, put_sample, sample_bundle, sample_id, sample_manifest
 from world import CountingEntropy, StillClock, settings
 
 from holdfast.core.errors import Conflict, VaultUnreachable
@@ -121,8 +121,8 @@ def test_verification_does_not_trust_the_vault(tmp_path: Path) -> None:
     cli, vault = Cli(tmp_path / "home"), tmp_path / "vault"
     cli.remember(OLD)
     first, second = cli.create("--to", str(vault)), cli.create("--to", str(vault))
-    body = next(vault.rglob(f"{first}.tar.zst"))
-    flip_bit(body)
+    bundle = next(vault.rglob(f"{first}.tar.zst"))
+    flip_bit(bundle)
 
     said = cli("vault", "verify", str(vault))
     found = {one["snapshot"]: one["sound"] for one in said.answer["snapshots"]}
@@ -136,8 +136,8 @@ def test_what_is_damaged_in_a_vault_is_told_to_people_and_goes_as_the_hint_says(
     cli, vault = Cli(tmp_path / "home"), tmp_path / "vault"
     cli.remember(OLD)
     good, bad = cli.create("--to", str(vault)), cli.create("--to", str(vault))
-    body = next(vault.rglob(f"{bad}.tar.zst"))
-    flip_bit(body)
+    bundle = next(vault.rglob(f"{bad}.tar.zst"))
+    flip_bit(bundle)
 
     said = cli.plain("vault", "verify", str(vault))
     assert said.code == 40
@@ -260,8 +260,8 @@ def test_what_is_damaged_in_one_vault_does_not_reach_another(
     for sequence in (1, 2, 3):
         put_sample(context.repo, sequence)
     sync(context, vault, 10)
-    body = tmp_path / "vault" / PREFIX / f"{sample_id(2)}.tar.zst"
-    body.write_bytes(b"X" + sample_body(2)[1:])
+    bundle = tmp_path / "vault" / PREFIX / f"{sample_id(2)}.tar.zst"
+    bundle.write_bytes(b"X" + sample_bundle(2)[1:])
     (tmp_path / "vault" / PREFIX / f"{sample_id(3)}.tar.zst.sha256").unlink()
     other = LocalVault(tmp_path / "other")
     done = copy(context, vault, other, 10)
@@ -318,7 +318,7 @@ def test_what_was_sent_halfway_is_counted_and_goes_only_if_that_is_asked_for(
     put_sample(context.repo, 1)
     sync(context, vault, 10)
     manifest = sample_manifest(9, b"x")
-    vault.put(f"{PREFIX}{manifest.body_name}", BytesIO(b"x"))
+    vault.put(f"{PREFIX}{manifest.bundle_name}", BytesIO(b"x"))
 
     assert standing(context, vault).leftovers == 1
     assert prune_vault(context, vault, RetentionPolicy(last=1)).leftovers == 0

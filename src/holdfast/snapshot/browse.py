@@ -59,7 +59,7 @@ def laid_out(context: SnapshotContext, named: SnapshotSelector, *, reading: bool
     with context.repo.staging() as staging, sought(context, named) as found:
         manifest = trusted(context, named, found)
         unpack(
-            found.folder / manifest.body_name,
+            found.folder / manifest.bundle_name,
             manifest,
             staging,
             identities_of(context, named),
@@ -110,8 +110,8 @@ def _unpacked(
 ) -> Iterator[PastMemory]:
     with context.repo.staging() as staging:
         manifest = trusted(context, named, found)
-        body, identities = found.folder / manifest.body_name, identities_of(context, named)
-        unpack(body, manifest, staging, identities, lambda path: path == STORE)
+        bundle, identities = found.folder / manifest.bundle_name, identities_of(context, named)
+        unpack(bundle, manifest, staging, identities, lambda path: path == STORE)
         with closing(open_past(staging / STORE)) as store:
             yield PastMemory(manifest, store)
         # Kept once no process reads it under its first name. If the disk refuses it, the next reader unpacks it again.

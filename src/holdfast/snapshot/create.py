@@ -18,7 +18,7 @@ from holdfast.core.errors import DataReadOnly, RateLimited
 from holdfast.core.system import lower_priority
 from holdfast.core.version import VERSION
 from holdfast.snapshot.bundle.encryption import fingerprint
-from holdfast.snapshot.bundle.manifest import body_name, manifest_bytes, signed_bytes
+from holdfast.snapshot.bundle.manifest import bundle_name, manifest_bytes, signed_bytes
 from holdfast.snapshot.bundle.types import (
     ASKED_FOR,
     FORMAT_VERSION,
@@ -131,15 +131,15 @@ def _make(context: SnapshotContext, options: CreateOptions, staging: Path) -> Cr
     if context.settings.vault:
         note_unsent(repo.root, identity.id)
     recipients = tuple(_said(options.recipients, context.settings.snapshot_recipients))
-    capture, body = _packed(context, options, staging, identity.id, recipients)
-    manifest = _sealed(context, options, identity, capture, body, recipients)
-    repo.put(staging / body.name, manifest, manifest_bytes(manifest))
+    capture, bundle = _packed(context, options, staging, identity.id, recipients)
+    manifest = _sealed(context, options, identity, capture, bundle, recipients)
+    repo.put(staging / bundle.name, manifest, manifest_bytes(manifest))
     note_seen(context, seen)
     context.keyring.raise_mark(manifest.signer, made_here(context), identity.sequence)
     made = repo.find(identity.id)
-    context.moved("create", body.size)
+    context.moved("create", bundle.size)
     context.publish("created", entry_wire(made))
-    return CreatedSnapshot(made, StagedMemory(capture, body, recipients))
+    return CreatedSnapshot(made, StagedMemory(capture, bundle, recipients))
 
 
 def _check_undamaged(context: SnapshotContext) -> None:
@@ -163,7 +163,7 @@ def _packed(
                 return capture, cut(context, capture, staging, id, recipients, foreseen)
         # Not in parallel: packing keeps two processors busy by itself, and writers would wait longer meanwhile.
         check_store(_store_of(capture))
-        return capture, pack(capture, staging / body_name(id, bool(recipients)), id, recipients)
+        return capture, pack(capture, staging / bundle_name(id, bool(recipients)), id, recipients)
 
 
 def _said(asked: T | None, usual: T) -> T:
@@ -222,16 +222,16 @@ def _sealed(
     options: CreateOptions,
     identity: Identity,
     capture: Capture,
-    body: BundleFile,
+    bundle: BundleFile,
     recipients: Sequence[str],
 ) -> Manifest:
     manifest = Manifest(
         identity=identity,
-        body_name=body.name,
-        body_size=body.size,
-        body_sha256=body.sha256,
+        bundle_name=bundle.name,
+        bundle_size=bundle.size,
+        bundle_sha256=bundle.sha256,
         schema=(("manifest", FORMAT_VERSION), ("store", capture.store_schema)),
-        artifacts=None if recipients else body.artifacts,
+        artifacts=None if recipients else bundle.artifacts,
         redaction=_hidden(capture.redaction) if recipients else capture.redaction,
         left=() if recipients else capture.left,
         hidden_left=len(capture.left) if recipients else 0,

@@ -93,7 +93,7 @@ def restore(context: SnapshotContext, named: SnapshotSelector, *, alone: bool = 
         context.repo.begin_after(highest_at(context, named, manifest))
         options = safety_options(context, BEFORE_RESTORE, named, manifest)
         before = keep(context, options)
-        context.moved("restore", manifest.body_size)
+        context.moved("restore", manifest.bundle_size)
         damaged = damaged_by_restore(context, live)
         name, rows, folders, later, behind = _restored(context, live, named, found, manifest, options, alone, damaged)
         before = later or before
@@ -233,7 +233,7 @@ def _built(
     """The snapshot's store in the folder of the next generation, checked; its other members beside it."""
     identities = identities_of(context, named)
     # The store becomes durable with its generation, and on its way there while its rows are checked.
-    unpack(found.folder / manifest.body_name, manifest, building / _BUNDLE, identities, hasty=STORE.__eq__)
+    unpack(found.folder / manifest.bundle_name, manifest, building / _BUNDLE, identities, hasty=STORE.__eq__)
     note_opened(context, manifest, identities)
     try:
         (building / _BUNDLE / STORE).rename(building / DATABASE)

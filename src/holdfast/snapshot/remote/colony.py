@@ -16,7 +16,7 @@ from holdfast.core.model import DEFAULT_TENANT
 from holdfast.core.version import VERSION
 from holdfast.snapshot.bundle import canonical
 from holdfast.snapshot.bundle.encryption import read_identities
-from holdfast.snapshot.bundle.manifest import body_name, manifest_bytes
+from holdfast.snapshot.bundle.manifest import bundle_name, manifest_bytes
 from holdfast.snapshot.bundle.types import (
     FORMAT_VERSION,
     Capture,
@@ -222,19 +222,19 @@ def _bundled(
         store.close()
     state.write_bytes(canonical.dumps(runtime_state(database, identity.tenant)))
     staged = (StagedFile(STORE, "store", database), StagedFile(STATE, "state", state))
-    place = staging / body_name(identity.id, encrypted=False)
-    body = pack(Capture(staged, store_schema=store_schema()), place, identity.id)
+    place = staging / bundle_name(identity.id, encrypted=False)
+    bundle = pack(Capture(staged, store_schema=store_schema()), place, identity.id)
     manifest = Manifest(
         identity=replace(identity, parent=None),
-        body_name=body.name,
-        body_size=body.size,
-        body_sha256=body.sha256,
+        bundle_name=bundle.name,
+        bundle_size=bundle.size,
+        bundle_sha256=bundle.sha256,
         schema=(("manifest", FORMAT_VERSION), ("store", store_schema())),
-        artifacts=body.artifacts,
+        artifacts=bundle.artifacts,
         redaction=Redaction(applied=True),
         left=tuple(SkippedItem(name, f"{count} not in a compact snapshot") for name, count in sorted(left.items())),
         recipients=(),
         tools=(("holdfast", VERSION),),
     )
-    repo.put(staging / body.name, manifest, manifest_bytes(manifest))
+    repo.put(staging / bundle.name, manifest, manifest_bytes(manifest))
     return repo.find(identity.id)

@@ -23,7 +23,7 @@ from holdfast.core.ports import Vault
 from holdfast.snapshot.bundle.canonical import Malformed
 from holdfast.snapshot.bundle.encryption import fingerprint, read_identities, sealing
 from holdfast.snapshot.bundle.hashed_copy import open_file
-from holdfast.snapshot.bundle.manifest import body_name, chunk_index_name, manifest_bytes, signed_bytes
+from holdfast.snapshot.bundle.manifest import bundle_name, chunk_index_name, manifest_bytes, signed_bytes
 from holdfast.snapshot.bundle.reader import DecompressedTar, opened
 from holdfast.snapshot.bundle.types import BundleFile, Capture, Manifest
 from holdfast.snapshot.bundle.writer import pack_tar, tar_again
@@ -55,7 +55,7 @@ class StagedMemory:
     """What a snapshot was just packed from, while it is still staged."""
 
     capture: Capture
-    body: BundleFile
+    bundle: BundleFile
     recipients: tuple[str, ...]
 
 
@@ -97,7 +97,7 @@ def takes_chunks(context: SnapshotContext, vault: Vault) -> bool:
 
 
 def _is_worth_chunks(context: SnapshotContext, manifest: Manifest) -> bool:
-    return context.settings.vault_layout == "chunks" or manifest.body_size >= _WORTH_CHUNKS
+    return context.settings.vault_layout == "chunks" or manifest.bundle_size >= _WORTH_CHUNKS
 
 
 def repo_as_vault(context: SnapshotContext) -> Vault:
@@ -114,7 +114,7 @@ def key_and_seal(context: SnapshotContext, recipients: Sequence[str]) -> tuple[b
 
 
 def _clear(
-    context: SnapshotContext, manifest: Manifest, body: Path, fresh: StagedMemory | None
+    context: SnapshotContext, manifest: Manifest, bundle: Path, fresh: StagedMemory | None
 ) -> _DecryptedTar | None:
     """The snapshot's tar, if it can be had and its manifest be signed anew."""
     if manifest.signer is not None and manifest.signer != context.keyring.own():
@@ -122,17 +122,17 @@ def _clear(
     if fresh is not None:
         return _DecryptedTar(_tar_of(fresh), fresh.recipients)
     if not manifest.encrypted:
-        return _DecryptedTar(opened(body, manifest), ())
+        return _DecryptedTar(opened(bundle, manifest), ())
     recipients, identity = context.settings.snapshot_recipients, context.settings.snapshot_identity
     if not identity or tuple(fingerprint(one) for one in recipients) != manifest.recipients:
         return None
-    return _DecryptedTar(opened(body, manifest, read_identities(identity)), recipients)
+    return _DecryptedTar(opened(bundle, manifest, read_identities(identity)), recipients)
 
 
 @contextmanager
 def _tar_of(fresh: StagedMemory) -> Iterator[ByteReader]:
-    tar = tar_again(fresh.capture, fresh.body, encrypted=bool(fresh.recipients))
-    yield DecompressedTar(PullReader(tar), sum(one.size for one in fresh.body.artifacts))
+    tar = tar_again(fresh.capture, fresh.bundle, encrypted=bool(fresh.recipients))
+    yield DecompressedTar(PullReader(tar), sum(one.size for one in fresh.bundle.artifacts))
 
 
 def _is_there_whole(vault: Vault, files: SnapshotFiles) -> bool:
@@ -154,7 +154,7 @@ def _send_whole(context: SnapshotContext, vault: Vault, manifest: Manifest, clea
     if _is_listed(vault, manifest):
         return
     with context.repo.staging() as staging:
-        name = body_name(manifest.identity.id, manifest.encrypted)
+        name = bundle_name(manifest.identity.id, manifest.encrypted)
         with _repo_damage(), clear.tar as plain:
             size, digest = pack_tar(_pieces(plain), staging / name, clear.recipients)
         sealed = _sealed_again(context, manifest, name, size, digest)
@@ -237,7 +237,7 @@ def _put_packs(
 
 def _sealed_again(context: SnapshotContext, manifest: Manifest, name: str, size: int, digest: str) -> Manifest:
     """The manifest with another bundle. What our key signed is signed again, if it really did."""
-    sealed = replace(manifest, body_name=name, body_size=size, body_sha256=digest)
+    sealed = replace(manifest, bundle_name=name, bundle_size=size, bundle_sha256=digest)
     if manifest.signer is None or manifest.signature is None:
         return sealed
     if not verify_signature(manifest.signer, signed_bytes(manifest), manifest.signature):

@@ -25,7 +25,7 @@ from holdfast.snapshot.remote.transfer import (
     leftovers,
     list_vault,
     needed_packs,
-    open_body,
+    open_bundle,
     prefix_of,
     read_vaulted,
     take_out,
@@ -169,7 +169,7 @@ def _copy_one(context: SnapshotContext, source: Vault, target: Vault, one: Vault
     if files.manifest.chunked:
         copy_chunks(context, source, counted, files)
     else:
-        deliver(counted, files, partial(open_body, source, files.manifest))
+        deliver(counted, files, partial(open_bundle, source, files.manifest))
     context.moved("copy", counted.taken)
     return CopiedSnapshot(one.id, one.size, counted.taken)
 
