@@ -154,7 +154,7 @@ class Engine:
                 log.warning("%s", warning)
 
     def trouble(self) -> Fault | None:
-        """See `lifecycle.Home.trouble`."""
+        """See `engine_port.OpenMemory.trouble`."""
         if (failure := self.store.failure()) is not None:
             return failure
         if self._apart is not None:
@@ -163,7 +163,7 @@ class Engine:
         return self._apart
 
     def news(self) -> str | None:
-        """See `lifecycle.Home.news`."""
+        """See `engine_port.OpenMemory.news`."""
         found, now = self._restored, self.clock.now_ms()
         if found is None or not found.is_news(now):
             return None
@@ -275,7 +275,7 @@ class Engine:
             learning=self.learning,
             started=self._started,
             metrics=self.metrics,
-            home=self,
+            live=self,
         )
 
     def close(self) -> None:

@@ -11,7 +11,7 @@ from holdfast.snapshot.repo.context import SnapshotContext
 from holdfast.snapshot.sources.restore_plan import drop_kept
 from holdfast.store.damage import Damage, note_damage, read_damage
 from holdfast.store.data_folder import DataFolder
-from holdfast.store.engine_port import Home
+from holdfast.store.engine_port import OpenMemory
 
 SEE = "holdfast snapshot salvage --dry-run"
 
@@ -66,7 +66,7 @@ def _bytes_in(folder: Path) -> int:
     return sum(one.stat().st_size for one in folder.glob("*") if one.is_file())
 
 
-def damaged_by_restore(context: SnapshotContext, live: Home) -> tuple[str, ...]:
+def damaged_by_restore(context: SnapshotContext, live: OpenMemory) -> tuple[str, ...]:
     """The generations that a restore leaves damaged behind: the live one if it is, all where nothing records which."""
     if not isinstance(live.store.failure(), DataDamaged):
         return ()

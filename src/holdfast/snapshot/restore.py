@@ -48,7 +48,7 @@ from holdfast.snapshot.switch import (
 )
 from holdfast.snapshot.sync.queue import offer_waiting
 from holdfast.store.data_folder import DATABASE, DataFolder, FolderLock
-from holdfast.store.engine_port import FrozenStore, Home
+from holdfast.store.engine_port import FrozenStore, OpenMemory
 from holdfast.store.portable import prepare, take_along
 
 Rows = tuple[tuple[str, int], ...]
@@ -171,7 +171,7 @@ def plant(context: SnapshotContext, named: SnapshotSelector, folder: DataFolder)
 
 def _restored(
     context: SnapshotContext,
-    live: Home,
+    live: OpenMemory,
     named: SnapshotSelector,
     found: ResolvedSnapshot,
     manifest: Manifest,

@@ -22,7 +22,7 @@ from holdfast.snapshot.sources.capture import folders_of
 from holdfast.snapshot.sources.change_check import is_changed
 from holdfast.snapshot.sources.restore_plan import settle_folders
 from holdfast.store.data_folder import DataFolder
-from holdfast.store.engine_port import Build, Home
+from holdfast.store.engine_port import Build, OpenMemory
 from holdfast.store.port import is_damaged
 from holdfast.store.tables import ANSWERS, AUDIT, TABLES, TOKENS
 
@@ -30,7 +30,7 @@ BEFORE_RESTORE = CreateOptions(label=RESTORE_LABEL, made_by=BY_RESTORE)
 ORIGIN = "origin"  # in a generation that was restored or merged: whose memory was
 
 
-def live_of(context: SnapshotContext) -> Home:
+def live_of(context: SnapshotContext) -> OpenMemory:
     """The memory that is live here.
 
     Raises:
@@ -56,7 +56,7 @@ def _will_be_kept(context: SnapshotContext) -> bool:
     return not _is_empty(context, live)
 
 
-def _is_empty(context: SnapshotContext, live: Home) -> bool:
+def _is_empty(context: SnapshotContext, live: OpenMemory) -> bool:
     """Whether nothing is stored; tokens, kept answers and the audit log are no memory. Folders are."""
     try:
         reader = live.store.read()
@@ -103,7 +103,7 @@ def give_up(folder: DataFolder, building: Path) -> None:
         folder.abandon(building)
 
 
-def switched(context: SnapshotContext, live: Home, build: Build) -> str:
+def switched(context: SnapshotContext, live: OpenMemory, build: Build) -> str:
     """Go over to the generation that `build` names, then let the folders follow, or take back what they were to do."""
     folder = DataFolder(context.home)
     try:

@@ -32,7 +32,7 @@ def before(ctx: CallContext, work: Work) -> None:
     Raises:
         Fault: no snapshot could be made; the work must not begin.
     """
-    if ctx.home is None or work not in ctx.settings.snapshot_before or not ctx.store.last_seq():
+    if ctx.live is None or work not in ctx.settings.snapshot_before or not ctx.store.last_seq():
         return
     context = snapshot_context(ctx)
     with making_if_changed(context, CreateOptions(label=f"before {work}", made_by=_MAKERS[work])) as fresh:

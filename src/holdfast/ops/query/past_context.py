@@ -49,7 +49,7 @@ def snapshot_ctx(ctx: CallContext, named: SnapshotSelector) -> Iterator[tuple[Ca
         told: SnapshotShape = {"id": about.id, "label": about.label, "createdAt": iso(about.created_at)}
         # What is recalled there must not count here: its sequence numbers may belong to other records.
         yield (
-            dataclasses.replace(ctx, store=then.store, home=None, recalls=RecallCounter(), learning=LearningProgress()),
+            dataclasses.replace(ctx, store=then.store, live=None, recalls=RecallCounter(), learning=LearningProgress()),
             told,
         )
 

@@ -82,7 +82,7 @@ def _known_since(ctx: CallContext, ask: Forget) -> int:
 
 def _snapshots_since(ctx: CallContext, since: int) -> list[str]:
     """Snapshots of this machine from that time on, newest first. Chats do not see them."""
-    if ctx.home is None or ctx.in_chat:
+    if ctx.live is None or ctx.in_chat:
         return []
     made = (one.manifest.identity for one in snapshot_context(ctx).repo.each() if one.manifest)
     return [one.id for one in made if one.created_at >= since]

@@ -103,5 +103,5 @@ def offering(
 
 def audit_snapshot(ctx: CallContext, operation: str, id: str, **details: Any) -> None:
     """In the store that is live now: a restore may have exchanged it."""
-    now = dataclasses.replace(ctx, store=ctx.home.store) if ctx.home else ctx
+    now = dataclasses.replace(ctx, store=ctx.live.store) if ctx.live else ctx
     now.store.write(lambda tx: now.audit(tx, operation, (id,), None, **details))

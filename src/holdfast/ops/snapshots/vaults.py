@@ -153,8 +153,8 @@ def vault_init(ctx: CallContext, ask: VaultName) -> VaultInitAnswer:
         )
     waited = is_waiting(context.home)
     end_waiting(context.home)
-    if ctx.home is not None:
-        ctx.home.try_again()
+    if ctx.live is not None:
+        ctx.live.try_again()
     return {"success": True, "place": target.place, "waited": waited}
 
 

@@ -12,7 +12,7 @@ from holdfast.snapshot.bundle.types import Capture, SkippedItem, StagedFile
 from holdfast.snapshot.repo.context import SnapshotContext
 from holdfast.snapshot.sources.config import MemoryFolder, sources_from
 from holdfast.snapshot.sources.redact import redact_staged
-from holdfast.store.engine_port import Home
+from holdfast.store.engine_port import OpenMemory
 from holdfast.store.portable import runtime_state
 
 STORE = "store/memory.db"
@@ -59,7 +59,7 @@ def folders_of(context: SnapshotContext) -> tuple[MemoryFolder, ...]:
     return sources_from(context.settings) if context.tenant == DEFAULT_TENANT else ()
 
 
-def live_memory(context: SnapshotContext) -> Home:
+def live_memory(context: SnapshotContext) -> OpenMemory:
     """The memory that is live here.
 
     Raises:
