@@ -28,7 +28,7 @@ from holdfast.engine import Engine  # noqa: E402
 from holdfast.settings import load  # noqa: E402
 from holdfast.snapshot.create import CreateOptions, making  # noqa: E402
 from holdfast.snapshot.remote.layout import put  # noqa: E402
-from holdfast.snapshot.repo.context import Archive, archive_of  # noqa: E402
+from holdfast.snapshot.repo.context import SnapshotContext, snapshot_context  # noqa: E402
 from holdfast.store.tables import MEMORIES  # noqa: E402
 
 PAGE = HERE.parent / "docs" / "benchmarks" / "increments.md"
@@ -58,29 +58,29 @@ class Cost:
 
 
 @contextmanager
-def archive_in(home: Path, settings: dict[str, str]) -> Iterator[Archive]:
+def context_in(home: Path, settings: dict[str, str]) -> Iterator[SnapshotContext]:
     engine = Engine(load({"home": str(home), "embedder": "none", "snapshot_every": "off", **settings}, {}))
     try:
-        yield archive_of(engine.context(Caller()))
+        yield snapshot_context(engine.context(Caller()))
     finally:
         engine.close()
 
 
 def snapshot(home: Path, settings: dict[str, str], vault: str) -> Cost:
     """One snapshot on the repository and in the vault; both parts timed."""
-    with archive_in(home, settings) as archive:
-        held = _held(archive, vault)
+    with context_in(home, settings) as context:
+        held = _held(context, vault)
         began, cpu = time.perf_counter(), time.process_time()
-        with making(archive, CreateOptions(recipients=settings.get("snapshot_recipients", "").split(), vault=vault)) as made:
+        with making(context, CreateOptions(recipients=settings.get("snapshot_recipients", "").split(), vault=vault)) as made:
             stored, stored_cpu = time.perf_counter(), time.process_time()
-            put(archive, archive.vault(vault), made.stored.id, made.fresh)
+            put(context, context.vault(vault), made.stored.id, made.fresh)
             ended, ended_cpu = time.perf_counter(), time.process_time()
-        sent = _held(archive, vault) - held
+        sent = _held(context, vault) - held
         return Cost(stored - began, ended - stored, stored_cpu - cpu, ended_cpu - stored_cpu, sent)
 
 
-def _held(archive: Archive, vault: str) -> int:
-    return sum(one.size for one in archive.vault(vault).list())
+def _held(context: SnapshotContext, vault: str) -> int:
+    return sum(one.size for one in context.vault(vault).list())
 
 
 def append(home: Path, rows: int, seed: int) -> None:

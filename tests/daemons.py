@@ -28,7 +28,7 @@ def is_alive(pid: int) -> bool:
     return True
 
 
-class Home:
+class OpenMemory:
     """A data folder and the commands on it."""
 
     def __init__(self, folder: Path, **environ: str):

@@ -1,4 +1,4 @@
-"""Snapshots for tests of the repository: any bytes as a body, with a manifest that fits."""
+"""Snapshots for tests of the repository: any bytes as a bundle, with a manifest that fits."""
 
 from __future__ import annotations
 
@@ -19,13 +19,13 @@ def sample_id(sequence: int) -> str:
     return new_id(sequence, NOON + sequence * 1000, f"{sequence:06x}"[-6:])
 
 
-def sample_body(sequence: int, size: int = 40) -> bytes:
-    return (f"body {sequence} ".encode() * size)[:size]
+def sample_bundle(sequence: int, size: int = 40) -> bytes:
+    return (f"bundle {sequence} ".encode() * size)[:size]
 
 
 def sample_manifest(
     sequence: int,
-    body: bytes,
+    bundle: bytes,
     *,
     encrypted: bool = False,
     tenant: str = TENANT,
@@ -33,14 +33,14 @@ def sample_manifest(
     maker: Maker = "hand",
 ) -> Manifest:
     id = sample_id(sequence)
-    digest = sha256(body).hexdigest()
+    digest = sha256(bundle).hexdigest()
     return Manifest(
         identity=Identity(id, tenant, agent, "main", sequence, None, NOON + sequence * 1000, maker),
-        body_name=f"{id}.tar.zst{'.age' if encrypted else ''}",
-        body_size=len(body),
-        body_sha256=digest,
+        bundle_name=f"{id}.tar.zst{'.age' if encrypted else ''}",
+        bundle_size=len(bundle),
+        bundle_sha256=digest,
         schema=(("manifest", 1), ("store", 7)),
-        artifacts=None if encrypted else (Artifact("store/memory.db", "store", len(body), digest),),
+        artifacts=None if encrypted else (Artifact("store/memory.db", "store", len(bundle), digest),),
         redaction=Redaction(applied=True),
         left=(),
         recipients=("a1b2c3d4e5f60718",) if encrypted else (),
@@ -48,21 +48,21 @@ def sample_manifest(
     )
 
 
-def stage(folder: Path, manifest: Manifest, body: bytes) -> Path:
-    """A body as packing leaves it: written and synced."""
-    path = folder / manifest.body_name
+def stage(folder: Path, manifest: Manifest, bundle: bytes) -> Path:
+    """A bundle as packing leaves it: written and synced."""
+    path = folder / manifest.bundle_name
     with path.open("wb") as file:
-        file.write(body)
+        file.write(bundle)
         file.flush()
         os.fsync(file.fileno())
     return path
 
 
 def put_sample(repo: SnapshotRepository, sequence: int, *, size: int = 40, encrypted: bool = False) -> StoredSnapshot:
-    body = sample_body(sequence, size)
-    manifest = sample_manifest(sequence, body, encrypted=encrypted)
+    bundle = sample_bundle(sequence, size)
+    manifest = sample_manifest(sequence, bundle, encrypted=encrypted)
     with repo.staging() as staging:
-        return repo.put(stage(staging, manifest, body), manifest, manifest_bytes(manifest))
+        return repo.put(stage(staging, manifest, bundle), manifest, manifest_bytes(manifest))
 
 
 def names_on(repo: SnapshotRepository) -> set[str]:
@@ -71,8 +71,8 @@ def names_on(repo: SnapshotRepository) -> set[str]:
 
 def files_of(sequence: int, *, encrypted: bool = False) -> set[str]:
     id = sample_id(sequence)
-    body, manifest = f"{id}.tar.zst{'.age' if encrypted else ''}", f"{id}.manifest.json"
-    return {body, f"{body}.sha256", manifest, f"{manifest}.sha256"}
+    bundle, manifest = f"{id}.tar.zst{'.age' if encrypted else ''}", f"{id}.manifest.json"
+    return {bundle, f"{bundle}.sha256", manifest, f"{manifest}.sha256"}
 
 
 BOOKKEEPING = {".lock", "sequence", "newest"}

@@ -18,7 +18,7 @@ from holdfast.protocol.access import AUDIENCE, MemoryFacts, Viewer, may_see, vie
 from holdfast.protocol.origin import UMOInfo
 from holdfast.protocol.terms import MemoryScope
 from holdfast.settings import Settings
-from holdfast.store.engine_port import Home
+from holdfast.store.engine_port import OpenMemory
 from holdfast.store.port import Condition, Reader, Store, Tx, where
 from holdfast.store.tables import AUDIT, SESSIONS
 
@@ -69,7 +69,7 @@ class CallContext:
     whole: bool = False  # background work of the server itself: sees the whole tenant
     recalls: RecallCounter = field(default_factory=RecallCounter)  # what the searches of all callers returned
     learning: LearningProgress = field(default_factory=LearningProgress)  # for callers who wait for the background
-    home: Home | None = None  # where the memory lives; None for a past one, which is only read
+    live: OpenMemory | None = None  # the memory while it is open; None for a past one, which is only read
     started: tuple[int, float] | None = None  # wall and steady clock when the engine was opened
     metrics: Metrics = field(default_factory=Metrics)  # what the engine counts
     viewer: Viewer = field(default_factory=Viewer)  # who calls, and in which chat

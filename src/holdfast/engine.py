@@ -25,7 +25,7 @@ from holdfast.snapshot.recovery.damage_hints import way_out
 from holdfast.snapshot.recovery.pending_restore import end_waiting, is_waiting
 from holdfast.snapshot.recovery.vault_mismatch import vault_mismatch
 from holdfast.snapshot.remote.forks import fork_notices_of
-from holdfast.snapshot.repo.context import Archive, archive_of
+from holdfast.snapshot.repo.context import SnapshotContext, snapshot_context
 from holdfast.snapshot.sources.restore_plan import settle_folders, sweep_staged
 from holdfast.store.damage import Damage
 from holdfast.store.data_folder import DataFolder, FolderLock
@@ -113,16 +113,16 @@ class Engine:
         self.folder.sweep()
         with suppress(Fault):  # the memory is there without them; doctor reports it, and snapshot mend repairs it
             settle_folders(self.folder)
-            sweep_staged(self._archive())
+            sweep_staged(self._context())
 
-    def _archive(self) -> Archive:
-        return Archive(self.folder.home, self.settings, self.clock, self.entropy, DEFAULT_TENANT)
+    def _context(self) -> SnapshotContext:
+        return SnapshotContext(self.folder.home, self.settings, self.clock, self.entropy, DEFAULT_TENANT)
 
     def _begin(self) -> None:
         """Open the store; an empty folder is filled from the vault, if there is one, before anything reads it."""
         begun = None
         if self.settings.vault and not self._live.has_any():
-            begun = begin_from_vault(self._archive(), self.folder)
+            begun = begin_from_vault(self._context(), self.folder)
         self._live.open()
         if self.settings.vault and begun is None:
             begun = self._fill()
@@ -131,15 +131,15 @@ class Engine:
         if begun is not None:
             self._say_begun(begun)
         with suppress(Fault):  # a vault that cannot be reached stops no memory that is there
-            self._apart = vault_mismatch(archive_of(self.context(Caller(name="first start"))))
+            self._apart = vault_mismatch(snapshot_context(self.context(Caller(name="first start"))))
         self._opened_at = self._live.store.last_seq()
 
     def _fill(self) -> Identity | None:
         """Restore the vault's memory if this one is empty; which snapshot."""
-        archive = archive_of(self.context(Caller(name="first start")))
+        context = snapshot_context(self.context(Caller(name="first start")))
         with suppress(DataDamaged):  # the next reader gets it
-            if is_blank(archive, self._live.opened().read()):
-                return fill_from_vault(archive)
+            if is_blank(context, self._live.opened().read()):
+                return fill_from_vault(context)
         return None
 
     def _say_begun(self, snapshot: Identity) -> None:
@@ -150,20 +150,20 @@ class Engine:
             self._restored = note_restore(self.folder.home, snapshot, self.clock.now_ms())
         log.warning("%s", FirstRestore(snapshot.id, snapshot.created_at, 0).message)
         with suppress(Fault):  # the memory is there, whatever the vault answers now
-            for warning in fork_notices_of(archive_of(ctx), self.settings.vault):
+            for warning in fork_notices_of(snapshot_context(ctx), self.settings.vault):
                 log.warning("%s", warning)
 
     def trouble(self) -> Fault | None:
-        """See `lifecycle.Home.trouble`."""
+        """See `engine_port.OpenMemory.trouble`."""
         if (failure := self.store.failure()) is not None:
             return failure
         if self._apart is not None:
             with suppress(Fault):  # it is checked again the next time
-                self._apart = vault_mismatch(archive_of(self.context(Caller(name="first start"))))
+                self._apart = vault_mismatch(snapshot_context(self.context(Caller(name="first start"))))
         return self._apart
 
     def news(self) -> str | None:
-        """See `lifecycle.Home.news`."""
+        """See `engine_port.OpenMemory.news`."""
         found, now = self._restored, self.clock.now_ms()
         if found is None or not found.is_news(now):
             return None
@@ -176,7 +176,7 @@ class Engine:
         """Notice a memory in the vault that was never restored here: its disk may be mounted by now. Faults as of
         `vault_mismatch`."""
         if self.fault is None and self._apart is None:
-            self._apart = vault_mismatch(archive_of(self.context(Caller(name="first start"))))
+            self._apart = vault_mismatch(snapshot_context(self.context(Caller(name="first start"))))
             if self._apart is not None:
                 log.error("%s. %s", self._apart.message, self._apart.hint)
 
@@ -229,7 +229,7 @@ class Engine:
         return name
 
     def _way_out(self, damage: Damage) -> str:
-        return way_out(self._archive(), damage)
+        return way_out(self._context(), damage)
 
     @property
     def started(self) -> tuple[int, float]:
@@ -275,7 +275,7 @@ class Engine:
             learning=self.learning,
             started=self._started,
             metrics=self.metrics,
-            home=self,
+            live=self,
         )
 
     def close(self) -> None:

@@ -9,7 +9,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from daemons import Home
+from daemons import OpenMemory
 from patience import WAIT_SECONDS
 
 from holdfast.cli.command_table import command, endpoint, listing, rows
@@ -24,8 +24,8 @@ LOADED = f"import sys; from holdfast.cli.main import main; code = 0\ntry: code =
 
 
 @pytest.fixture(scope="module")
-def home(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Home]:
-    made = Home(tmp_path_factory.mktemp("light") / "memory")
+def home(tmp_path_factory: pytest.TempPathFactory) -> Iterator[OpenMemory]:
+    made = OpenMemory(tmp_path_factory.mktemp("light") / "memory")
     made.remember("The lighthouse stands on the cliff.")
     yield made
     made.end()
@@ -49,7 +49,7 @@ def home(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Home]:
     ],
     ids=" ".join,
 )
-def test_a_command_through_a_server_loads_nothing_heavy(home: Home, words: tuple[str, ...]) -> None:
+def test_a_command_through_a_server_loads_nothing_heavy(home: OpenMemory, words: tuple[str, ...]) -> None:
     done = subprocess.run(
         [sys.executable, "-c", LOADED, *words],
         env=home.environ,
@@ -134,7 +134,9 @@ def test_a_port_that_is_named_without_a_folder_is_where_a_hook_goes(
     assert reach(Namespace()) == ("http://127.0.0.1:4321", None)
 
 
-def test_a_command_that_goes_to_the_server_of_another_folder_says_so_in_one_line(home: Home, tmp_path: Path) -> None:
+def test_a_command_that_goes_to_the_server_of_another_folder_says_so_in_one_line(
+    home: OpenMemory, tmp_path: Path
+) -> None:
     url, elsewhere = home.card["url"], tmp_path / "elsewhere"
 
     done = home.run("recall", "lighthouse", AGENTMEMORY_URL=url, HOLDFAST_HOME=str(elsewhere))
@@ -143,7 +145,7 @@ def test_a_command_that_goes_to_the_server_of_another_folder_says_so_in_one_line
     assert done.stderr == f"note: AGENTMEMORY_URL is {url}, not the server of {elsewhere} (HOLDFAST_HOME)\n"
 
 
-def test_a_command_whose_settings_are_not_the_servers_says_so_in_one_line(home: Home) -> None:
+def test_a_command_whose_settings_are_not_the_servers_says_so_in_one_line(home: OpenMemory) -> None:
     done = home.run("recall", "lighthouse", HOLDFAST_VAULT="/a/vault", TOKEN_BUDGET="1234")
 
     assert done.stderr == (
@@ -153,7 +155,7 @@ def test_a_command_whose_settings_are_not_the_servers_says_so_in_one_line(home: 
 
 
 def test_no_value_of_a_setting_stands_in_the_card(tmp_path: Path) -> None:
-    home = Home(tmp_path / "memory", OPENAI_API_KEY="the-key-of-a-model", HOLDFAST_LLM_MODEL="a-model-of-mine")
+    home = OpenMemory(tmp_path / "memory", OPENAI_API_KEY="the-key-of-a-model", HOLDFAST_LLM_MODEL="a-model-of-mine")
     try:
         home.remember("The harbour freezes.")
         card = (home.folder / "server.json").read_text()
@@ -165,7 +167,7 @@ def test_no_value_of_a_setting_stands_in_the_card(tmp_path: Path) -> None:
         home.end()
 
 
-def test_a_command_that_goes_to_the_server_of_its_folder_says_nothing(home: Home) -> None:
+def test_a_command_that_goes_to_the_server_of_its_folder_says_nothing(home: OpenMemory) -> None:
     url = home.card["url"].replace("127.0.0.1", "localhost")
 
     assert home.run("recall", "lighthouse", AGENTMEMORY_URL=url).stderr == ""

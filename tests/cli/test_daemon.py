@@ -14,7 +14,7 @@ from contextlib import suppress
 from pathlib import Path
 
 import pytest
-from daemons import Home, finish, is_alive
+from daemons import OpenMemory, finish, is_alive
 from patience import until
 from processes import holdfast
 from small_disks import disk_of
@@ -31,15 +31,15 @@ TRANSCRIPTS = Path(__file__).parent.parent / "intake" / "transcripts"
 
 
 @pytest.fixture
-def home(tmp_path: Path) -> Iterator[Home]:
-    made = Home(tmp_path / "memory")
+def home(tmp_path: Path) -> Iterator[OpenMemory]:
+    made = OpenMemory(tmp_path / "memory")
     yield made
     made.end()
 
 
 @pytest.fixture
-def other(tmp_path: Path) -> Iterator[Home]:
-    made = Home(tmp_path / "other")
+def other(tmp_path: Path) -> Iterator[OpenMemory]:
+    made = OpenMemory(tmp_path / "other")
     yield made
     made.end()
 
@@ -51,7 +51,7 @@ def _mode(path: Path) -> int:
 # Starting
 
 
-def test_the_first_command_starts_the_server_and_the_next_one_finds_it(home: Home) -> None:
+def test_the_first_command_starts_the_server_and_the_next_one_finds_it(home: OpenMemory) -> None:
     home.remember("The lighthouse stands on the northern cliff.")
     first = home.card
 
@@ -60,14 +60,14 @@ def test_the_first_command_starts_the_server_and_the_next_one_finds_it(home: Hom
     assert first["onDemand"] is True
 
 
-def test_what_the_server_leaves_in_the_folder_is_for_its_owner_only(home: Home) -> None:
+def test_what_the_server_leaves_in_the_folder_is_for_its_owner_only(home: OpenMemory) -> None:
     home.remember("The lighthouse stands on the northern cliff.")
 
     assert _mode(home.folder) == 0o700
     assert [_mode(home.folder / name) for name in ("server.log", "server.json", "lock")] == [0o600] * 3
 
 
-def test_commands_that_start_at_once_in_an_empty_folder_share_one_server(home: Home) -> None:
+def test_commands_that_start_at_once_in_an_empty_folder_share_one_server(home: OpenMemory) -> None:
     done = finish([home.start("remember", f"Fact number {number}.", "--json") for number in range(5)])
 
     assert [code for code, _, _ in done] == [0] * 5, done
@@ -75,7 +75,7 @@ def test_commands_that_start_at_once_in_an_empty_folder_share_one_server(home: H
     assert "error" not in home.log
 
 
-def test_a_server_that_is_launched_twice_serves_once(home: Home) -> None:
+def test_a_server_that_is_launched_twice_serves_once(home: OpenMemory) -> None:
     home.remember("The lighthouse stands on the northern cliff.")
     first = home.card
 
@@ -85,7 +85,7 @@ def test_a_server_that_is_launched_twice_serves_once(home: Home) -> None:
     assert home.card == first
 
 
-def test_the_server_keeps_none_of_the_callers_open_files(home: Home) -> None:
+def test_the_server_keeps_none_of_the_callers_open_files(home: OpenMemory) -> None:
     reading, writing = os.pipe()
     try:
         subprocess.run(
@@ -102,13 +102,13 @@ def test_the_server_keeps_none_of_the_callers_open_files(home: Home) -> None:
     assert home.is_served
 
 
-def test_the_server_is_in_a_session_of_its_own(home: Home) -> None:
+def test_the_server_is_in_a_session_of_its_own(home: OpenMemory) -> None:
     home.remember("The lighthouse.")
 
     assert os.getsid(home.card["pid"]) != os.getsid(0)
 
 
-def test_a_port_that_another_program_has_is_left_to_it(home: Home) -> None:
+def test_a_port_that_another_program_has_is_left_to_it(home: OpenMemory) -> None:
     with socket.create_server(("127.0.0.1", 0)) as taken:
         port = taken.getsockname()[1]
         done = home.run("remember", "The lighthouse.", HOLDFAST_PORT=str(port))
@@ -120,7 +120,9 @@ def test_a_port_that_another_program_has_is_left_to_it(home: Home) -> None:
 
 
 @pytest.mark.parametrize("option", ["--no-daemon", "--url="])
-def test_a_command_says_that_the_server_at_the_port_has_another_folder(home: Home, other: Home, option: str) -> None:
+def test_a_command_says_that_the_server_at_the_port_has_another_folder(
+    home: OpenMemory, other: OpenMemory, option: str
+) -> None:
     home.remember("The lighthouse.")
     port = home.card["url"].rpartition(":")[2]
     environ = {"PORT": port}  # as good as the usual one: it was not named for Holdfast
@@ -134,7 +136,7 @@ def test_a_command_says_that_the_server_at_the_port_has_another_folder(home: Hom
     )
 
 
-def test_a_server_at_the_terminal_says_that_holdfast_itself_has_the_port(home: Home, other: Home) -> None:
+def test_a_server_at_the_terminal_says_that_holdfast_itself_has_the_port(home: OpenMemory, other: OpenMemory) -> None:
     home.remember("The lighthouse.")
     done = other.run("serve", "--port", home.card["url"].rpartition(":")[2], check=False)
 
@@ -144,7 +146,7 @@ def test_a_server_at_the_terminal_says_that_holdfast_itself_has_the_port(home: H
 
 def test_a_folder_on_a_read_only_disk_is_told_with_its_own_remedy(tmp_path: Path) -> None:
     with disk_of(12_000_000, tmp_path / "disk") as disk:
-        home = Home(disk / "data")
+        home = OpenMemory(disk / "data")
         home.run("remember", "The harbour opens at six.", "--no-daemon")
         subprocess.run(["mount", "-o", "remount,ro", str(disk)], check=True)
         said = home.run("recall", "harbour", check=False)
@@ -156,7 +158,7 @@ def test_a_folder_on_a_read_only_disk_is_told_with_its_own_remedy(tmp_path: Path
     assert "mounted read-only" in check["hint"]
 
 
-def test_the_port_of_somebody_elses_web_application_is_not_taken(home: Home) -> None:
+def test_the_port_of_somebody_elses_web_application_is_not_taken(home: OpenMemory) -> None:
     with socket.create_server(("127.0.0.1", 0)) as free:
         port = free.getsockname()[1]
     environ = {name: value for name, value in home.environ.items() if name != "HOLDFAST_PORT"}
@@ -167,7 +169,7 @@ def test_the_port_of_somebody_elses_web_application_is_not_taken(home: Home) -> 
     assert not home.card["url"].endswith(f":{port}")
 
 
-def test_two_folders_have_two_servers(home: Home, other: Home) -> None:
+def test_two_folders_have_two_servers(home: OpenMemory, other: OpenMemory) -> None:
     home.remember("The lighthouse.")
     other.remember("The harbour.")
 
@@ -177,7 +179,7 @@ def test_two_folders_have_two_servers(home: Home, other: Home) -> None:
 
 def test_a_folder_that_cannot_be_made_is_told_with_a_remedy(tmp_path: Path) -> None:
     (tmp_path / "file").write_text("no folder")
-    home = Home(tmp_path / "file" / "memory")
+    home = OpenMemory(tmp_path / "file" / "memory")
 
     done = home.run("recall", "lighthouse", check=False)
 
@@ -186,7 +188,7 @@ def test_a_folder_that_cannot_be_made_is_told_with_a_remedy(tmp_path: Path) -> N
     assert "Choose a writable folder" in done.stderr
 
 
-def test_what_keeps_the_server_from_starting_is_the_commands_own_error(home: Home) -> None:
+def test_what_keeps_the_server_from_starting_is_the_commands_own_error(home: OpenMemory) -> None:
     done = home.run("recall", "lighthouse", check=False, HOLDFAST_HOST="203.0.113.1")
 
     assert done.returncode == 3
@@ -194,7 +196,7 @@ def test_what_keeps_the_server_from_starting_is_the_commands_own_error(home: Hom
     assert "HOLDFAST_SECRET" in done.stderr
 
 
-def test_a_store_that_no_server_can_open_can_still_be_restored(home: Home) -> None:
+def test_a_store_that_no_server_can_open_can_still_be_restored(home: OpenMemory) -> None:
     home.remember("The lighthouse.")
     snapshot = home.json("snapshot", "create")["id"]
     home.signal(signal.SIGTERM)
@@ -214,7 +216,7 @@ def test_a_store_that_no_server_can_open_can_still_be_restored(home: Home) -> No
 # Ending
 
 
-def test_a_server_without_use_ends_and_the_next_command_starts_another(home: Home) -> None:
+def test_a_server_without_use_ends_and_the_next_command_starts_another(home: OpenMemory) -> None:
     home.remember("The lighthouse.", HOLDFAST_IDLE="3s")
     until(lambda: not home.is_served, "the end of the idle server")
     until(lambda: not DataFolder(home.folder).is_locked(), "the folder to be free")
@@ -223,7 +225,7 @@ def test_a_server_without_use_ends_and_the_next_command_starts_another(home: Hom
     assert home.contents() == {"The lighthouse."}
 
 
-def test_a_server_whose_folder_was_removed_ends(home: Home) -> None:
+def test_a_server_whose_folder_was_removed_ends(home: OpenMemory) -> None:
     home.remember("The lighthouse.", HOLDFAST_IDLE="3s")
     pid = home.card["pid"]
 
@@ -232,7 +234,7 @@ def test_a_server_whose_folder_was_removed_ends(home: Home) -> None:
     until(lambda: not is_alive(pid), "the end of the server")
 
 
-def test_serve_at_a_terminal_takes_the_place_of_a_server_in_the_background(home: Home) -> None:
+def test_serve_at_a_terminal_takes_the_place_of_a_server_in_the_background(home: OpenMemory) -> None:
     home.remember("The lighthouse.")
     before = home.card["pid"]
 
@@ -246,7 +248,7 @@ def test_serve_at_a_terminal_takes_the_place_of_a_server_in_the_background(home:
             process.terminate()
 
 
-def test_a_server_can_be_started_and_stopped_by_hand(home: Home) -> None:
+def test_a_server_can_be_started_and_stopped_by_hand(home: OpenMemory) -> None:
     started = home.json("serve", "--background")
     assert started == {"url": home.card["url"], "data": str(home.folder)}
 
@@ -255,7 +257,7 @@ def test_a_server_can_be_started_and_stopped_by_hand(home: Home) -> None:
     assert home.json("serve", "--stop") == {"stopped": False, "data": str(home.folder)}
 
 
-def test_a_server_that_was_stopped_is_gone_when_the_command_returns(home: Home) -> None:
+def test_a_server_that_was_stopped_is_gone_when_the_command_returns(home: OpenMemory) -> None:
     home.remember("The lighthouse.")
     pid = home.card["pid"]
 
@@ -279,7 +281,7 @@ def test_stopping_waits_for_the_process_and_not_only_for_the_folder() -> None:
     assert len(looks) == 3
 
 
-def test_the_status_says_whether_the_server_runs_and_starts_none(home: Home) -> None:
+def test_the_status_says_whether_the_server_runs_and_starts_none(home: OpenMemory) -> None:
     first = home.run("status").stdout
     assert first.splitlines()[0] == "server: not running; the next command or hook starts it"
     assert first.splitlines()[1].startswith(f"folder: {home.folder}")
@@ -300,7 +302,7 @@ def test_the_status_says_whether_the_server_runs_and_starts_none(home: Home) -> 
 # Finding it again
 
 
-def test_a_server_that_was_killed_is_started_again(home: Home) -> None:
+def test_a_server_that_was_killed_is_started_again(home: OpenMemory) -> None:
     home.remember("The lighthouse.")
     dead = home.signal(signal.SIGKILL)
 
@@ -308,7 +310,7 @@ def test_a_server_that_was_killed_is_started_again(home: Home) -> None:
     assert home.card["pid"] != dead
 
 
-def test_the_card_of_a_dead_server_is_not_believed(home: Home) -> None:
+def test_the_card_of_a_dead_server_is_not_believed(home: OpenMemory) -> None:
     home.remember("The lighthouse.")
     home.signal(signal.SIGTERM)
     with socket.create_server(("127.0.0.1", 0)) as stranger:
@@ -324,7 +326,7 @@ def test_the_card_of_a_dead_server_is_not_believed(home: Home) -> None:
 
 
 @pytest.mark.parametrize("way", [("--no-daemon",), ()])
-def test_a_command_opens_the_folder_itself_where_that_is_wanted(home: Home, way: tuple[str, ...]) -> None:
+def test_a_command_opens_the_folder_itself_where_that_is_wanted(home: OpenMemory, way: tuple[str, ...]) -> None:
     setting = {} if way else {"HOLDFAST_DAEMON": "off"}
 
     home.run("remember", "The lighthouse.", *way, **setting)
@@ -333,7 +335,9 @@ def test_a_command_opens_the_folder_itself_where_that_is_wanted(home: Home, way:
     assert not (home.folder / "server.log").exists()
 
 
-def test_a_process_that_has_the_folder_without_serving_it_is_named(home: Home, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_process_that_has_the_folder_without_serving_it_is_named(
+    home: OpenMemory, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setattr(daemon, "START_SECONDS", 0.2)
     engine = Engine(home.settings)
     try:
@@ -346,7 +350,7 @@ def test_a_process_that_has_the_folder_without_serving_it_is_named(home: Home, m
 
 
 def test_a_server_that_does_not_come_up_in_time_is_told_with_its_log(
-    home: Home, monkeypatch: pytest.MonkeyPatch
+    home: OpenMemory, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(daemon, "START_SECONDS", 0.0)
     monkeypatch.setattr(daemon, "environment", lambda: home.environ)
@@ -360,7 +364,7 @@ def test_a_server_that_does_not_come_up_in_time_is_told_with_its_log(
 
 def test_a_server_that_cannot_start_on_a_full_disk_says_that_it_is_full(tmp_path: Path) -> None:
     with disk_of(12_000_000, tmp_path / "disk") as disk:
-        home = Home(disk / "data")
+        home = OpenMemory(disk / "data")
         home.remember("The harbour opens at six.")
         home.signal(signal.SIGTERM)
         with (disk / "filler").open("wb", buffering=0) as file, suppress(OSError):
@@ -373,7 +377,7 @@ def test_a_server_that_cannot_start_on_a_full_disk_says_that_it_is_full(tmp_path
     assert "disk is full" in fault["error"]
 
 
-def test_doctor_says_that_the_secret_differs_from_the_servers(home: Home) -> None:
+def test_doctor_says_that_the_secret_differs_from_the_servers(home: OpenMemory) -> None:
     home.run("serve", "--background", HOLDFAST_SECRET="a-secret-of-the-first-caller")
     said = json.loads(home.run("doctor", "--json", check=False, HOLDFAST_SECRET="quite-another-secret").stdout)
     (check,) = (one for one in said["checks"] if one["name"] == "server")
@@ -399,7 +403,7 @@ class _Late:
 # The Python client
 
 
-def test_python_clients_share_a_folder(home: Home, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_python_clients_share_a_folder(home: OpenMemory, monkeypatch: pytest.MonkeyPatch) -> None:
     for name, value in home.environ.items():
         monkeypatch.setenv(name, value)
 
@@ -411,14 +415,14 @@ def test_python_clients_share_a_folder(home: Home, monkeypatch: pytest.MonkeyPat
     assert home.contents() == {"The lighthouse."}
 
 
-def test_a_python_client_can_have_the_folder_for_itself(home: Home) -> None:
+def test_a_python_client_can_have_the_folder_for_itself(home: OpenMemory) -> None:
     with Holdfast(home.folder, daemon=False) as memory:
         memory.remember("The lighthouse.")
         assert not home.is_served
         assert DataFolder(home.folder).is_locked()
 
 
-def test_what_is_written_belongs_to_the_agent_of_the_caller_not_of_the_server(home: Home) -> None:
+def test_what_is_written_belongs_to_the_agent_of_the_caller_not_of_the_server(home: OpenMemory) -> None:
     home.remember("The lighthouse.", AGENT_ID="keeper")
     home.remember("The harbour.", AGENT_ID="pilot")
 
@@ -426,14 +430,14 @@ def test_what_is_written_belongs_to_the_agent_of_the_caller_not_of_the_server(ho
     assert agents == {"The lighthouse.": "keeper", "The harbour.": "pilot"}
 
 
-def test_a_command_with_another_secret_still_reaches_its_own_folder(home: Home) -> None:
+def test_a_command_with_another_secret_still_reaches_its_own_folder(home: OpenMemory) -> None:
     home.remember("The lighthouse.", HOLDFAST_SECRET="a-secret-of-the-first-caller")
 
     assert home.contents() == {"The lighthouse."}
     assert home.contents(HOLDFAST_SECRET="quite-another-secret") == {"The lighthouse."}
 
 
-def test_transcripts_of_any_folder_are_imported_through_the_server(home: Home) -> None:
+def test_transcripts_of_any_folder_are_imported_through_the_server(home: OpenMemory) -> None:
     answer = home.json("import", str(TRANSCRIPTS))
 
     assert answer["observations"] > 0
@@ -443,7 +447,7 @@ def test_transcripts_of_any_folder_are_imported_through_the_server(home: Home) -
 # The log
 
 
-def test_a_log_that_has_grown_is_put_aside_at_the_next_start(tmp_path: Path, home: Home) -> None:
+def test_a_log_that_has_grown_is_put_aside_at_the_next_start(tmp_path: Path, home: OpenMemory) -> None:
     home.folder.mkdir(mode=0o700)
     (home.folder / "server.log").write_text("old\n" * (launcher.LOG_BYTES // 4 + 1))
 

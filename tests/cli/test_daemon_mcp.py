@@ -14,7 +14,7 @@ from typing import Any, Self
 
 import pytest
 import warm
-from daemons import Home
+from daemons import OpenMemory
 from patience import WAIT_SECONDS, until
 
 from holdfast.store.data_folder import DataFolder
@@ -23,7 +23,7 @@ from holdfast.store.data_folder import DataFolder
 class Agent:
     """The other side of `holdfast mcp`: writes requests and reads answers, a line each."""
 
-    def __init__(self, home: Home, *words: str):
+    def __init__(self, home: OpenMemory, *words: str):
         self._process = warm.start(["mcp", *words], home.environ, stdin=subprocess.PIPE, stdout=subprocess.PIPE)
         self._answers: queue.Queue[dict[str, Any]] = queue.Queue()
         self._ids = count(1)
@@ -83,20 +83,20 @@ class Agent:
 
 
 @pytest.fixture
-def home(tmp_path: Path) -> Iterator[Home]:
-    made = Home(tmp_path / "memory")
+def home(tmp_path: Path) -> Iterator[OpenMemory]:
+    made = OpenMemory(tmp_path / "memory")
     yield made
     made.end()
 
 
-def test_an_agent_that_comes_first_starts_the_server(home: Home) -> None:
+def test_an_agent_that_comes_first_starts_the_server(home: OpenMemory) -> None:
     with Agent(home) as agent:
         agent.save("The lighthouse stands on the cliff.")
 
         assert home.contents() == {"The lighthouse stands on the cliff."}
 
 
-def test_two_agents_share_one_memory(home: Home) -> None:
+def test_two_agents_share_one_memory(home: OpenMemory) -> None:
     with Agent(home) as one, Agent(home) as two:
         one.save("The lighthouse stands on the cliff.")
         two.save("The harbour freezes in winter.")
@@ -106,7 +106,7 @@ def test_two_agents_share_one_memory(home: Home) -> None:
 
 
 @pytest.mark.parametrize("how", [signal.SIGKILL, signal.SIGTERM])
-def test_an_agent_sees_no_error_when_the_server_goes_away(home: Home, how: int) -> None:
+def test_an_agent_sees_no_error_when_the_server_goes_away(home: OpenMemory, how: int) -> None:
     with Agent(home) as agent:
         agent.save("The lighthouse stands on the cliff.")
         first = home.signal(how)
@@ -119,7 +119,7 @@ def test_an_agent_sees_no_error_when_the_server_goes_away(home: Home, how: int) 
         assert home.contents() == {"The lighthouse stands on the cliff.", "The harbour freezes in winter."}
 
 
-def test_an_agent_follows_the_server_to_another_port_and_token(home: Home) -> None:
+def test_an_agent_follows_the_server_to_another_port_and_token(home: OpenMemory) -> None:
     with Agent(home) as agent:
         agent.save("The lighthouse stands on the cliff.")
         before = home.card
@@ -138,7 +138,7 @@ def test_an_agent_follows_the_server_to_another_port_and_token(home: Home) -> No
         assert agent.finds("The harbour freezes in winter.")
 
 
-def test_an_agent_on_the_same_port_gets_the_new_token(home: Home) -> None:
+def test_an_agent_on_the_same_port_gets_the_new_token(home: OpenMemory) -> None:
     with Agent(home) as agent:
         agent.save("The lighthouse stands on the cliff.")
         url = home.card["url"]
@@ -155,7 +155,7 @@ def test_an_agent_on_the_same_port_gets_the_new_token(home: Home) -> None:
                 server.communicate(timeout=WAIT_SECONDS)
 
 
-def test_an_agent_whose_server_cannot_start_is_told_why_and_works_once_it_can(home: Home) -> None:
+def test_an_agent_whose_server_cannot_start_is_told_why_and_works_once_it_can(home: OpenMemory) -> None:
     home.folder.mkdir(mode=0o700)
     (home.folder / "gen-000001").mkdir()
     (home.folder / "gen-000002").mkdir()
@@ -167,7 +167,7 @@ def test_an_agent_whose_server_cannot_start_is_told_why_and_works_once_it_can(ho
         agent.save("The lighthouse stands on the cliff.")
 
 
-def test_an_agent_without_the_daemon_has_the_folder_for_itself(home: Home) -> None:
+def test_an_agent_without_the_daemon_has_the_folder_for_itself(home: OpenMemory) -> None:
     with Agent(home, "--no-daemon") as agent:
         agent.save("The lighthouse stands on the cliff.")
 

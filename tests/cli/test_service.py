@@ -10,7 +10,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from daemons import Home
+from daemons import OpenMemory
 
 from holdfast.cli.commands.service import service_hint
 from holdfast.cli.commands.service_unit import unit_of
@@ -21,7 +21,7 @@ SECRET = 'a "secret" with $HOME, `ls` and \\ in it'
 
 
 @pytest.fixture
-def home(tmp_path: Path) -> Iterator[Home]:
+def home(tmp_path: Path) -> Iterator[OpenMemory]:
     """A user without systemd; `systemctl` only notes how it was called."""
     programs = tmp_path / "programs"
     programs.mkdir()
@@ -30,23 +30,23 @@ def home(tmp_path: Path) -> Iterator[Home]:
         f'#!/bin/sh\necho "$@" >> {tmp_path}/calls\necho "$SYSTEMCTL_SAYS" >&2\nexit ${{SYSTEMCTL_EXIT:-0}}\n'
     )
     systemctl.chmod(0o755)
-    made = Home(tmp_path / "user" / ".holdfast")
+    made = OpenMemory(tmp_path / "user" / ".holdfast")
     made.environ |= {"HOME": str(tmp_path / "user"), "PATH": f"{programs}:/bin:/usr/bin", "HOLDFAST_PORT": "4711"}
     made.environ.pop("XDG_CONFIG_HOME", None)
     yield made
     made.end()
 
 
-def _unit(home: Home) -> Path:
+def _unit(home: OpenMemory) -> Path:
     return Path(home.environ["HOME"]) / ".config" / "systemd" / "user" / "holdfast.service"
 
 
-def _calls(home: Home) -> list[str]:
+def _calls(home: OpenMemory) -> list[str]:
     calls = home.folder.parents[1] / "calls"
     return calls.read_text().splitlines() if calls.exists() else []
 
 
-def test_a_dry_run_shows_the_unit_and_writes_nothing(home: Home) -> None:
+def test_a_dry_run_shows_the_unit_and_writes_nothing(home: OpenMemory) -> None:
     answer = home.json("service", "install", "--dry-run")
 
     assert "ExecStart=" in answer["text"]
@@ -56,7 +56,7 @@ def test_a_dry_run_shows_the_unit_and_writes_nothing(home: Home) -> None:
     assert _calls(home) == []
 
 
-def test_the_unit_names_folder_and_port_and_is_enabled(home: Home) -> None:
+def test_the_unit_names_folder_and_port_and_is_enabled(home: OpenMemory) -> None:
     home.json("service", "install")
 
     text = _unit(home).read_text()
@@ -64,7 +64,7 @@ def test_the_unit_names_folder_and_port_and_is_enabled(home: Home) -> None:
     assert _calls(home) == ["--user daemon-reload", "--user enable --now holdfast.service"]
 
 
-def test_a_secret_stands_in_a_file_of_the_owner_and_not_in_the_unit(home: Home) -> None:
+def test_a_secret_stands_in_a_file_of_the_owner_and_not_in_the_unit(home: OpenMemory) -> None:
     done = home.run("service", "install", "--json", HOLDFAST_SECRET=SECRET, HOLDFAST_RATE="5")
 
     kept = home.folder / "service.env"
@@ -82,7 +82,7 @@ def test_a_secret_stands_in_a_file_of_the_owner_and_not_in_the_unit(home: Home) 
     assert told.stdout == f"{SECRET}|5"
 
 
-def test_where_the_system_does_not_listen_the_command_to_type_is_told(home: Home) -> None:
+def test_where_the_system_does_not_listen_the_command_to_type_is_told(home: OpenMemory) -> None:
     answer = home.json("service", "install", SYSTEMCTL_EXIT="1")
 
     assert "systemctl --user daemon-reload && systemctl --user enable --now holdfast.service" in " ".join(
@@ -91,7 +91,7 @@ def test_where_the_system_does_not_listen_the_command_to_type_is_told(home: Home
     assert _unit(home).exists()
 
 
-def test_where_no_manager_of_the_user_runs_it_is_told_where_to_type_it(home: Home) -> None:
+def test_where_no_manager_of_the_user_runs_it_is_told_where_to_type_it(home: OpenMemory) -> None:
     answer = home.json(
         "service", "install", SYSTEMCTL_EXIT="1", SYSTEMCTL_SAYS="Failed to connect to bus: No medium found"
     )
@@ -99,7 +99,7 @@ def test_where_no_manager_of_the_user_runs_it_is_told_where_to_type_it(home: Hom
     assert "Run in a login session of this user; this shell has none: systemctl" in " ".join(answer["notes"])
 
 
-def test_removing_takes_everything_back_but_the_memory(home: Home) -> None:
+def test_removing_takes_everything_back_but_the_memory(home: OpenMemory) -> None:
     home.remember("The lighthouse stands on the cliff.")
     home.run("service", "install", HOLDFAST_SECRET=SECRET)
 
@@ -113,7 +113,7 @@ def test_removing_takes_everything_back_but_the_memory(home: Home) -> None:
     assert home.json("service", "remove")["removed"] is False
 
 
-def test_the_status_says_whether_it_is_installed_and_runs(home: Home) -> None:
+def test_the_status_says_whether_it_is_installed_and_runs(home: OpenMemory) -> None:
     before = home.json("service", "status")
     home.run("service", "install")
     home.remember("The lighthouse stands on the cliff.", HOLDFAST_PORT="0")

@@ -126,7 +126,7 @@ def examine(root: Path, action: str, said: str) -> bool:
     for one in found:
         assert one.damaged is None
         assert one.manifest is not None
-        assert sha256(one.path.read_bytes()).hexdigest() == one.manifest.body_sha256
+        assert sha256(one.path.read_bytes()).hexdigest() == one.manifest.bundle_sha256
     assert repo.newest_expected() == found[0].sequence
     assert names_on(repo) == {name for one in found for name in files_of(one.sequence)} | BOOKKEEPING, names_on(repo)
     number = repo.next_sequence()

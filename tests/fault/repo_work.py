@@ -5,7 +5,7 @@ from __future__ import annotations
 import sys
 from pathlib import Path
 
-from repo_samples import sample_body, sample_id, sample_manifest, stage
+from repo_samples import sample_bundle, sample_id, sample_manifest, stage
 
 from holdfast.core.disk import disk_faults
 from holdfast.core.errors import Fault
@@ -19,7 +19,7 @@ FAULT = 3  # the exit code of work that ended with a fault of ours
 
 
 def put(repo: SnapshotRepository) -> None:
-    body = sample_body(NEW)
+    body = sample_bundle(NEW)
     manifest = sample_manifest(NEW, body)
     with repo.staging(sample_id(NEW)) as staging:
         with disk_faults("stage"):

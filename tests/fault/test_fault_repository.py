@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 from repo_points import fail_repo, kill_repo
-from repo_samples import BOOKKEEPING, files_of, names_on, put_sample, sample_body, sample_id, sample_manifest, stage
+from repo_samples import BOOKKEEPING, files_of, names_on, put_sample, sample_bundle, sample_id, sample_manifest, stage
 
 from holdfast.core.errors import StorageFull
 from holdfast.snapshot.bundle.manifest import manifest_bytes
@@ -76,7 +76,7 @@ def fill(filler: Path) -> None:
 def test_a_full_disk_refuses_a_snapshot_keeps_the_others_and_heals_by_itself(small_disk: Path) -> None:
     repo = SnapshotRepository(small_disk / "shelf")
     put_sample(repo, 1)
-    body = sample_body(2)
+    body = sample_bundle(2)
     manifest = sample_manifest(2, body)
     filler = small_disk / "filler"
     with repo.staging() as staging:

@@ -52,15 +52,15 @@ def stage(folder: Path, files: Mapping[str, bytes]) -> tuple[StagedFile, ...]:
     return tuple(staged)
 
 
-def manifest_of(body: BundleFile, recipients: Sequence[str] = (), capture: Capture | None = None) -> Manifest:
+def manifest_of(bundle: BundleFile, recipients: Sequence[str] = (), capture: Capture | None = None) -> Manifest:
     capture = capture or Capture(())
     return Manifest(
-        identity=Identity(body.name.split(".")[0], "acme", "coder", "", int(body.name[:6]), None, NOON, "hand"),
-        body_name=body.name,
-        body_size=body.size,
-        body_sha256=body.sha256,
+        identity=Identity(bundle.name.split(".")[0], "acme", "coder", "", int(bundle.name[:6]), None, NOON, "hand"),
+        bundle_name=bundle.name,
+        bundle_size=bundle.size,
+        bundle_sha256=bundle.sha256,
         schema=(("manifest", 1), ("store", 9)),
-        artifacts=None if recipients else body.artifacts,
+        artifacts=None if recipients else bundle.artifacts,
         redaction=capture.redaction,
         left=capture.left,
         recipients=tuple(map(fingerprint, recipients)),
@@ -81,8 +81,8 @@ class Sealed:
         return self.manifest.identity.id
 
     @property
-    def body(self) -> Path:
-        return self.folder / self.manifest.body_name
+    def bundle(self) -> Path:
+        return self.folder / self.manifest.bundle_name
 
     @property
     def manifest_file(self) -> Path:
@@ -90,7 +90,9 @@ class Sealed:
 
     @property
     def files(self) -> list[Path]:
-        return [path for one in (self.body, self.manifest_file) for path in (one, one.with_name(f"{one.name}.sha256"))]
+        return [
+            path for one in (self.bundle, self.manifest_file) for path in (one, one.with_name(f"{one.name}.sha256"))
+        ]
 
     @property
     def identities(self) -> tuple[str, ...]:
@@ -105,10 +107,10 @@ class Sealed:
         return [one.code for one in self.look(expect, **given).findings if not one.note]  # type: ignore[arg-type]
 
     def put(self, manifest: Manifest) -> None:
-        """Exchange the manifest, with its sidecar; the body's sidecar follows it too."""
+        """Exchange the manifest, with its sidecar; the bundle's sidecar follows it too."""
         self.manifest = manifest
         self.put_bytes(manifest_bytes(manifest))
-        self._sidecar(self.body, manifest.body_sha256)
+        self._sidecar(self.bundle, manifest.bundle_sha256)
 
     def put_bytes(self, data: bytes) -> None:
         self.manifest_file.write_bytes(data)
@@ -136,9 +138,9 @@ def seal(
     folder.mkdir(exist_ok=True)
     recipients = (str(READER.to_public()),) if form in ("encrypted", "both") else ()
     capture = Capture(stage(tmp / "staging", files), tuple(left), redaction or Redaction(applied=False))
-    body = pack(capture, folder / "packing", id, recipients)
-    (folder / "packing").rename(folder / body.name)
-    sealed = Sealed(folder, Keyring(tmp / "keys"), manifest_of(body, recipients, capture))
+    bundle = pack(capture, folder / "packing", id, recipients)
+    (folder / "packing").rename(folder / bundle.name)
+    sealed = Sealed(folder, Keyring(tmp / "keys"), manifest_of(bundle, recipients, capture))
     sealed.put(sealed.manifest)
     if form in ("signed", "both"):
         if sealed.keyring.own() is None:

@@ -14,13 +14,13 @@ from holdfast.core.errors import Fault
 from holdfast.core.ports import Upload, Vault, VaultObject
 from holdfast.core.system import SystemEntropy
 from holdfast.snapshot.bundle.encryption import fingerprint
-from holdfast.snapshot.bundle.manifest import body_name, manifest_bytes
+from holdfast.snapshot.bundle.manifest import bundle_name, manifest_bytes
 from holdfast.snapshot.bundle.reader import unpack
 from holdfast.snapshot.bundle.types import Capture, Identity, Manifest, Redaction, StagedFile
 from holdfast.snapshot.bundle.writer import pack
 from holdfast.snapshot.remote.local_chunks import cut, foreseeing
 from holdfast.snapshot.remote.transfer import fetch, list_vault
-from holdfast.snapshot.repo.context import Archive
+from holdfast.snapshot.repo.context import SnapshotContext
 from holdfast.snapshot.repo.paths import new_id
 from holdfast.snapshot.repo.repository import SnapshotRepository
 from holdfast.vault.sequential_put import put_each
@@ -41,24 +41,24 @@ def database(seed: int = 1, changed: Sequence[int] = (), pages: int = PAGES) -> 
     return bytes(data)
 
 
-def archive_at(home: Path, **overrides: object) -> Archive:
+def context_at(home: Path, **overrides: object) -> SnapshotContext:
     known = settings(home, **{"vault_layout": "chunks", **overrides})
-    return Archive(home, known, StillClock(), SystemEntropy(), TENANT)
+    return SnapshotContext(home, known, StillClock(), SystemEntropy(), TENANT)
 
 
 def add_snapshot(
-    archive: Archive,
+    context: SnapshotContext,
     sequence: int,
     store: bytes,
     files: dict[str, bytes] | None = None,
     recipients: Sequence[str] = (),
 ) -> str:
-    """A snapshot in the repository, as one body, that holds these bytes; its id."""
-    return chunk_into_repo(archive, sequence, store, files, recipients, whole=True)
+    """A snapshot in the repository, as one bundle, that holds these bytes; its id."""
+    return chunk_into_repo(context, sequence, store, files, recipients, whole=True)
 
 
 def chunk_into_repo(
-    archive: Archive,
+    context: SnapshotContext,
     sequence: int,
     store: bytes,
     files: dict[str, bytes] | None = None,
@@ -68,27 +68,27 @@ def chunk_into_repo(
 ) -> str:
     """The same as chunks."""
     id = new_id(sequence, 1_790_000_000_000 + sequence, f"{sequence:06x}")
-    with archive.repo.staging() as staging:
+    with context.repo.staging() as staging:
         with disk_faults("stage"):
             capture = _captured(staging, store, files or {})
         if whole:
-            body = pack(capture, staging / body_name(id, bool(recipients)), id, recipients)
+            bundle = pack(capture, staging / bundle_name(id, bool(recipients)), id, recipients)
         else:
-            with foreseeing(archive, (), 0, recipients) as foreseen:
-                body = cut(archive, capture, staging, id, recipients, foreseen)
+            with foreseeing(context, (), 0, recipients) as foreseen:
+                bundle = cut(context, capture, staging, id, recipients, foreseen)
         manifest = Manifest(
             identity=Identity(id, TENANT, AGENT, "", sequence, None, 1_790_000_000_000 + sequence, "hand"),
-            body_name=body.name,
-            body_size=body.size,
-            body_sha256=body.sha256,
+            bundle_name=bundle.name,
+            bundle_size=bundle.size,
+            bundle_sha256=bundle.sha256,
             schema=(("manifest", 1), ("store", 1)),
-            artifacts=None if recipients else body.artifacts,
+            artifacts=None if recipients else bundle.artifacts,
             redaction=capture.redaction,
             left=(),
             recipients=tuple(fingerprint(one) for one in recipients),
             tools=(("holdfast", "0"),),
         )
-        archive.repo.put(staging / body.name, manifest, manifest_bytes(manifest))
+        context.repo.put(staging / bundle.name, manifest, manifest_bytes(manifest))
     return id
 
 
@@ -101,9 +101,9 @@ def _captured(staging: Path, store: bytes, files: dict[str, bytes]) -> Capture:
     return Capture(tuple(staged), redaction=Redaction(applied=True))
 
 
-def unpacked(archive: Archive, id: str, identities: Sequence[str] = ()) -> bytes:
+def unpacked(context: SnapshotContext, id: str, identities: Sequence[str] = ()) -> bytes:
     """The store of a snapshot in the repository, unpacked as a restore does it."""
-    with archive.repo.hold(id) as one, archive.repo.staging() as staging:
+    with context.repo.hold(id) as one, context.repo.staging() as staging:
         assert one.manifest is not None
         unpack(one.path, one.manifest, staging / "unpacked", identities)
         return (staging / "unpacked" / "store" / "memory.db").read_bytes()

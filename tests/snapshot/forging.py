@@ -43,11 +43,11 @@ def forge(tmp: Path, packed: bytes, artifacts: Sequence[Artifact], encrypted: bo
     recipients = [str(READER.to_public())] if encrypted else []
     raw = pyrage.encrypt(packed, [READER.to_public()]) if encrypted else packed
     name = f"{ID}.tar.zst" + (".age" if encrypted else "")
-    body = BundleFile(name, len(raw), hashlib.sha256(raw).hexdigest(), tuple(artifacts))
+    bundle = BundleFile(name, len(raw), hashlib.sha256(raw).hexdigest(), tuple(artifacts))
     folder = tmp / "shelf"
     folder.mkdir(exist_ok=True)
     (folder / name).write_bytes(raw)
-    sealed = Sealed(folder, Keyring(tmp / "keys"), manifest_of(body, recipients))
+    sealed = Sealed(folder, Keyring(tmp / "keys"), manifest_of(bundle, recipients))
     sealed.put(sealed.manifest)
     return sealed
 
@@ -67,7 +67,7 @@ def alter(sealed: Sealed, **changes: Any) -> None:
     sealed.put_bytes(canonical.dumps({**shape, **changes}, newline=True))
 
 
-def reseal_body(sealed: Sealed, raw: bytes) -> None:
-    """Exchange the body and all hashes of it."""
-    sealed.body.write_bytes(raw)
-    sealed.put(replace(sealed.manifest, body_size=len(raw), body_sha256=hashlib.sha256(raw).hexdigest()))
+def reseal_bundle(sealed: Sealed, raw: bytes) -> None:
+    """Exchange the bundle and all hashes of it."""
+    sealed.bundle.write_bytes(raw)
+    sealed.put(replace(sealed.manifest, bundle_size=len(raw), bundle_sha256=hashlib.sha256(raw).hexdigest()))

@@ -16,7 +16,7 @@ from pathlib import Path
 import pyrage
 import pytest
 from bundles import READER, Sealed, seal
-from forging import alter, artifact, compress, entry, forge, forge_tar, reseal_body
+from forging import alter, artifact, compress, entry, forge, forge_tar, reseal_bundle
 
 from holdfast.snapshot.bundle import tar_header
 from holdfast.snapshot.bundle.members import MOST_MEMBERS
@@ -44,7 +44,7 @@ report = verify(Path(folder), id, Keyring(Path(folder) / "keys"), Expectations(N
 said = [one.code for one in report.findings]
 if report.manifest is not None:
     try:
-        unpack(Path(folder) / report.manifest.body_name, report.manifest, Path(into), [identity])
+        unpack(Path(folder) / report.manifest.bundle_name, report.manifest, Path(into), [identity])
         said.append("unpacked")
     except Fault as fault:
         said.append(fault.code)
@@ -180,7 +180,7 @@ def test_json_that_would_fill_the_memory_is_refused(tmp_path: Path, name: str) -
     assert said(sealed) == ["damaged"]
 
 
-@pytest.mark.parametrize("name", ["manifest", "body sidecar"])
+@pytest.mark.parametrize("name", ["manifest", "bundle sidecar"])
 def test_a_file_without_an_end_is_refused(tmp_path: Path, name: str) -> None:
     sealed = seal(tmp_path)
     path = sealed.manifest_file if name == "manifest" else sealed.files[1]
@@ -191,10 +191,10 @@ def test_a_file_without_an_end_is_refused(tmp_path: Path, name: str) -> None:
     assert said(sealed)[0] == "damaged"
 
 
-def test_a_body_without_an_end_is_not_read_to_it(tmp_path: Path) -> None:
+def test_a_bundle_without_an_end_is_not_read_to_it(tmp_path: Path) -> None:
     sealed = seal(tmp_path)
 
-    with sealed.body.open("r+b") as file:
+    with sealed.bundle.open("r+b") as file:
         file.truncate(2**40)
 
     assert said(sealed) == ["damaged", "snapshot_damaged"]
@@ -202,10 +202,10 @@ def test_a_body_without_an_end_is_not_read_to_it(tmp_path: Path) -> None:
 
 def test_an_age_header_without_an_end_is_refused(tmp_path: Path) -> None:
     sealed = seal(tmp_path, "encrypted")
-    raw = sealed.body.read_bytes()
+    raw = sealed.bundle.read_bytes()
     stanza = b"-> X25519 " + b"A" * 43 + b"\n" + b"B" * 43 + b"\n"
 
-    reseal_body(sealed, raw[:22] + stanza * 400_000 + raw[22:])
+    reseal_bundle(sealed, raw[:22] + stanza * 400_000 + raw[22:])
 
     assert said(sealed)[0] in ("damaged", "locked")
 
@@ -214,6 +214,6 @@ def test_a_passphrase_of_great_cost_is_not_tried(tmp_path: Path) -> None:
     sealed = seal(tmp_path, "encrypted")
     raw = pyrage.passphrase.encrypt(b"x", "tea")
 
-    reseal_body(sealed, raw.replace(raw[raw.index(b"scrypt") :].split(b"\n")[0].split(b" ")[2], b"63", 1))
+    reseal_bundle(sealed, raw.replace(raw[raw.index(b"scrypt") :].split(b"\n")[0].split(b" ")[2], b"63", 1))
 
     assert said(sealed) == ["locked", "identity_needed"]

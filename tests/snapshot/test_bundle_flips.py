@@ -13,7 +13,7 @@ from holdfast.core.errors import SnapshotDamaged, SnapshotTooNew
 from holdfast.snapshot.bundle.manifest import read_manifest
 from holdfast.snapshot.verify import fault_of
 
-FILES = ("body", "body sidecar", "manifest", "manifest sidecar")
+FILES = ("bundle", "bundle sidecar", "manifest", "manifest sidecar")
 
 
 @pytest.fixture(params=FORMS)

@@ -100,9 +100,9 @@ def test_what_has_no_one_spelling_is_not_written(value: Any) -> None:
 def plain(**changes: Any) -> Manifest:
     made = Manifest(
         identity=Identity(ID, "acme", "coder", "daily", 7, None, NOON, "hand"),
-        body_name=f"{ID}.tar.zst",
-        body_size=1000,
-        body_sha256="a" * 64,
+        bundle_name=f"{ID}.tar.zst",
+        bundle_size=1000,
+        bundle_sha256="a" * 64,
         schema=(("manifest", 1), ("store", 9)),
         artifacts=(Artifact("store/memory.db", "store", 4, "b" * 64),),
         redaction=Redaction(applied=True, rules=(("aws", 1),), files=("folders/n/a.md",)),
@@ -114,7 +114,7 @@ def plain(**changes: Any) -> Manifest:
 
 
 def encrypted(**changes: Any) -> Manifest:
-    return plain(body_name=f"{ID}.tar.zst.age", recipients=("c" * 16,), **changes)
+    return plain(bundle_name=f"{ID}.tar.zst.age", recipients=("c" * 16,), **changes)
 
 
 def test_a_plain_manifest_is_read_as_it_was_written() -> None:
@@ -163,8 +163,8 @@ IDENTITY = plain().identity
         plain(identity=replace(IDENTITY, created_at=NOON + 1)),
         plain(identity=replace(IDENTITY, created_by="schedule")),
         plain(identity=replace(IDENTITY, sequence=8, id=SECOND)),
-        plain(body_size=1),
-        plain(body_sha256="0" * 64),
+        plain(bundle_size=1),
+        plain(bundle_sha256="0" * 64),
         plain(schema=()),
         plain(artifacts=()),
         plain(redaction=Redaction(applied=False)),
@@ -268,9 +268,9 @@ def test_a_newer_format_is_too_new_whatever_else_it_has() -> None:
         plain(identity=replace(IDENTITY, label="\ud800")),
         plain(identity=replace(IDENTITY, label="x" * 2000)),
         plain(identity=replace(IDENTITY, sequence=9)),
-        plain(body_size=0),
+        plain(bundle_size=0),
         plain(artifacts=(Artifact("../x", "file", 1, "a" * 64),)),
-        plain(body_name=f"{ID}.tar.zst.age"),
+        plain(bundle_name=f"{ID}.tar.zst.age"),
     ],
 )
 def test_a_manifest_that_no_reader_takes_is_not_written(manifest: Manifest) -> None:

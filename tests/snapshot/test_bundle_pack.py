@@ -58,7 +58,7 @@ def test_whatever_is_packed_comes_out_again(files: dict[str, bytes], form: str) 
     with tempfile.TemporaryDirectory() as folder:
         sealed = seal(Path(folder), form, {"store/memory.db": b"rows", **files})
 
-        artifacts = unpack(sealed.body, sealed.manifest, Path(folder) / "into", sealed.identities)
+        artifacts = unpack(sealed.bundle, sealed.manifest, Path(folder) / "into", sealed.identities)
 
         assert files_below(Path(folder) / "into") == {"store/memory.db": b"rows", **files}
         assert [one.path for one in artifacts] == sorted({"store/memory.db", *files}, key=place_of)
@@ -89,7 +89,7 @@ def test_names_that_do_not_fit_a_plain_header_come_out_under_their_own(tmp_path:
     assert member_name(LONG).startswith("long/")
     sealed = seal(tmp_path, form, files)
 
-    unpack(sealed.body, sealed.manifest, tmp_path / "into", sealed.identities)
+    unpack(sealed.bundle, sealed.manifest, tmp_path / "into", sealed.identities)
 
     assert files_below(tmp_path / "into") == files
     assert not (tmp_path / "into" / "long").exists()
@@ -100,7 +100,7 @@ def test_names_that_do_not_fit_a_plain_header_come_out_under_their_own(tmp_path:
 def test_only_what_is_wanted_is_written(tmp_path: Path, form: str) -> None:
     sealed = seal(tmp_path, form, {"store/memory.db": b"rows", "folders/notes/a": b"a", LONG: b"b", LONG + "x": b"c"})
 
-    artifacts = unpack(sealed.body, sealed.manifest, tmp_path / "into", sealed.identities, lambda path: path == LONG)
+    artifacts = unpack(sealed.bundle, sealed.manifest, tmp_path / "into", sealed.identities, lambda path: path == LONG)
 
     assert files_below(tmp_path / "into") == {LONG: b"b"}
     assert len(artifacts) == 4
@@ -109,7 +109,7 @@ def test_only_what_is_wanted_is_written(tmp_path: Path, form: str) -> None:
 def test_files_and_folders_that_are_unpacked_are_the_owners_alone(tmp_path: Path) -> None:
     sealed = seal(tmp_path)
 
-    unpack(sealed.body, sealed.manifest, tmp_path / "into")
+    unpack(sealed.bundle, sealed.manifest, tmp_path / "into")
 
     modes = {path.is_file(): path.stat().st_mode & 0o777 for path in (tmp_path / "into").rglob("*")}
     assert modes == {True: 0o600, False: 0o700}
@@ -120,14 +120,14 @@ def test_unpacking_the_same_bundle_twice_into_two_folders_works(tmp_path: Path) 
     sealed = seal(tmp_path)
 
     for name in ("one", "two"):
-        unpack(sealed.body, sealed.manifest, tmp_path / name)
+        unpack(sealed.bundle, sealed.manifest, tmp_path / name)
 
     assert files_below(tmp_path / "one") == files_below(tmp_path / "two") == dict(SMALL)
 
 
-def test_a_plain_body_is_a_tar_that_every_tar_reads(tmp_path: Path) -> None:
+def test_a_plain_bundle_is_a_tar_that_every_tar_reads(tmp_path: Path) -> None:
     sealed = seal(tmp_path, files={**SMALL, "folders/notes/" + "a" * 80 + "/" + "b" * 60: b"split"})
-    tar = zstandard.ZstdDecompressor().stream_reader(sealed.body.read_bytes()).read()
+    tar = zstandard.ZstdDecompressor().stream_reader(sealed.bundle.read_bytes()).read()
 
     with tarfile.open(fileobj=BytesIO(tar)) as read:
         found = {one.name: read.extractfile(one).read() for one in read}  # type: ignore[union-attr]
@@ -159,12 +159,12 @@ def test_a_header_that_is_written_is_read(name: str, size: int) -> None:
     assert tar_header.read_header(tar_header.header(name, size)) == (name, size)
 
 
-def test_an_encrypted_body_ends_with_the_list_of_what_it_holds(tmp_path: Path) -> None:
+def test_an_encrypted_bundle_ends_with_the_list_of_what_it_holds(tmp_path: Path) -> None:
     left = (SkippedItem("folders/notes/link", "symlink"),)
     redaction = Redaction(applied=True, rules=(("aws", 2),), files=("folders/notes/MEMORY.md",))
     sealed = seal(tmp_path, "both", left=left, redaction=redaction)
 
-    contents = walk(sealed.body, read_manifest(sealed.manifest_file.read_bytes()), identities=sealed.identities)
+    contents = walk(sealed.bundle, read_manifest(sealed.manifest_file.read_bytes()), identities=sealed.identities)
 
     assert contents.left == left
     assert contents.files == redaction.files
@@ -189,11 +189,11 @@ def test_the_manifest_of_an_encrypted_bundle_tells_nothing_of_what_is_inside(tmp
 
 def test_each_of_several_recipients_opens_it_alone(tmp_path: Path) -> None:
     recipients = [str(one.to_public()) for one in (READER, STRANGER)]
-    body = pack(Capture(stage(tmp_path / "staging", SMALL)), tmp_path / "body", ID, recipients)
-    manifest = manifest_of(body, recipients)
+    bundle = pack(Capture(stage(tmp_path / "staging", SMALL)), tmp_path / "bundle", ID, recipients)
+    manifest = manifest_of(bundle, recipients)
 
     for number, one in enumerate((READER, STRANGER)):
-        unpack(tmp_path / "body", manifest, tmp_path / str(number), [str(one)])
+        unpack(tmp_path / "bundle", manifest, tmp_path / str(number), [str(one)])
         assert files_below(tmp_path / str(number)) == dict(SMALL)
     assert manifest.recipients == tuple(fingerprint(one) for one in recipients)
 
@@ -203,7 +203,7 @@ def test_without_the_right_identity_nothing_is_opened(tmp_path: Path, identities
     sealed = seal(tmp_path, "encrypted")
 
     with pytest.raises(IdentityNeeded):
-        unpack(sealed.body, sealed.manifest, tmp_path / "into", identities)
+        unpack(sealed.bundle, sealed.manifest, tmp_path / "into", identities)
 
     assert not (tmp_path / "into").exists()
 
@@ -212,9 +212,9 @@ def test_an_ssh_key_opens_what_was_encrypted_for_it(tmp_path: Path) -> None:
     key = tmp_path / "id_ed25519"
     subprocess.run(["ssh-keygen", "-q", "-t", "ed25519", "-N", "", "-f", str(key)], check=True)
     recipient = key.with_suffix(".pub").read_text().strip()
-    body = pack(Capture(stage(tmp_path / "staging", SMALL)), tmp_path / "body", ID, [recipient])
+    bundle = pack(Capture(stage(tmp_path / "staging", SMALL)), tmp_path / "bundle", ID, [recipient])
 
-    unpack(tmp_path / "body", manifest_of(body, [recipient]), tmp_path / "into", read_identities(key))
+    unpack(tmp_path / "bundle", manifest_of(bundle, [recipient]), tmp_path / "into", read_identities(key))
 
     assert files_below(tmp_path / "into") == dict(SMALL)
 
@@ -234,9 +234,9 @@ def test_an_ssh_key_with_a_passphrase_is_refused_at_once(tmp_path: Path) -> None
 )
 def test_a_wrong_recipient_is_refused_before_anything_is_written(tmp_path: Path, recipient: str) -> None:
     with pytest.raises(InvalidRequest) as caught:
-        pack(Capture(stage(tmp_path / "staging", SMALL)), tmp_path / "body", ID, [recipient])
+        pack(Capture(stage(tmp_path / "staging", SMALL)), tmp_path / "bundle", ID, [recipient])
 
-    assert not (tmp_path / "body").exists()
+    assert not (tmp_path / "bundle").exists()
     assert not recipient or recipient not in str(caught.value), "somebody may have given the private key"
 
 
@@ -299,9 +299,9 @@ def _one(path: str, source: Path, kind: str = "file") -> Capture:
 def test_a_staged_file_that_grows_while_it_is_packed_is_a_fault(tmp_path: Path) -> None:
     """The file is a pipe's worth longer each time it is looked at: procfs tells a size of nought for it."""
     with pytest.raises(StorageFailed, match="changed"):
-        pack(_one("folders/notes/a", Path("/proc/self/status")), tmp_path / "body", ID)
+        pack(_one("folders/notes/a", Path("/proc/self/status")), tmp_path / "bundle", ID)
 
-    assert not (tmp_path / "body").exists()
+    assert not (tmp_path / "bundle").exists()
 
 
 @pytest.mark.parametrize("encrypted", [False, True])
@@ -320,9 +320,9 @@ def test_a_staged_file_that_shrinks_while_it_is_packed_is_a_fault(
     recipients = [str(READER.to_public())] if encrypted else []
 
     with pytest.raises(StorageFailed, match="changed"):
-        pack(_one("folders/notes/a", source), tmp_path / "body", ID, recipients)
+        pack(_one("folders/notes/a", source), tmp_path / "bundle", ID, recipients)
 
-    assert not (tmp_path / "body").exists()
+    assert not (tmp_path / "bundle").exists()
 
 
 @pytest.mark.parametrize("encrypted", [False, True])
@@ -348,7 +348,7 @@ def test_a_full_disk_is_never_a_success_and_leaves_nothing(tmp_path: Path, encry
     )
     said = []
     for limit in (1_000_000, 300_000, 299_000, 150_000, 1):
-        out = tmp_path / f"body-{limit}"
+        out = tmp_path / f"bundle-{limit}"
         command = [sys.executable, "-c", script, str(staged[0].source), str(out), str(limit), *recipients]
         said.append(subprocess.run(command, capture_output=True, text=True, check=True).stdout.strip())
         assert out.exists() == (limit == 1_000_000)
@@ -357,19 +357,19 @@ def test_a_full_disk_is_never_a_success_and_leaves_nothing(tmp_path: Path, encry
 
 
 def test_packing_never_overwrites_a_file(tmp_path: Path) -> None:
-    (tmp_path / "body").write_bytes(b"mine")
+    (tmp_path / "bundle").write_bytes(b"mine")
 
     with pytest.raises(Fault):
-        pack(Capture(stage(tmp_path / "staging", SMALL)), tmp_path / "body", ID)
+        pack(Capture(stage(tmp_path / "staging", SMALL)), tmp_path / "bundle", ID)
 
-    assert (tmp_path / "body").read_bytes() == b"mine"
+    assert (tmp_path / "bundle").read_bytes() == b"mine"
 
 
 def test_a_staged_link_is_not_followed(tmp_path: Path) -> None:
     (tmp_path / "link").symlink_to("/etc/hostname")
 
     with pytest.raises(StorageFailed):
-        pack(_one("folders/notes/a", tmp_path / "link"), tmp_path / "body", ID)
+        pack(_one("folders/notes/a", tmp_path / "link"), tmp_path / "bundle", ID)
 
 
 @pytest.mark.parametrize(
@@ -377,24 +377,24 @@ def test_a_staged_link_is_not_followed(tmp_path: Path) -> None:
 )
 def test_a_staged_path_that_no_reader_takes_is_not_packed(tmp_path: Path, path: str) -> None:
     with pytest.raises(InvalidRequest):
-        pack(_one(path, tmp_path), tmp_path / "body", ID)
+        pack(_one(path, tmp_path), tmp_path / "bundle", ID)
 
 
 def test_a_staged_file_of_another_kind_than_its_path_is_not_packed(tmp_path: Path) -> None:
     (tmp_path / "x").write_bytes(b"x")
 
     with pytest.raises(InvalidRequest, match="type"):
-        pack(_one("folders/notes/a", tmp_path / "x", "store"), tmp_path / "body", ID)
+        pack(_one("folders/notes/a", tmp_path / "x", "store"), tmp_path / "bundle", ID)
 
 
-def test_a_body_that_changes_after_it_was_verified_is_refused_and_leaves_nothing(tmp_path: Path) -> None:
+def test_a_bundle_that_changes_after_it_was_verified_is_refused_and_leaves_nothing(tmp_path: Path) -> None:
     sealed = seal(tmp_path)
     assert sealed.look().sound
-    data = sealed.body.read_bytes()
-    sealed.body.write_bytes(data[:-1] + bytes([data[-1] ^ 1]))
+    data = sealed.bundle.read_bytes()
+    sealed.bundle.write_bytes(data[:-1] + bytes([data[-1] ^ 1]))
 
     with pytest.raises(SnapshotDamaged):
-        unpack(sealed.body, sealed.manifest, tmp_path / "into")
+        unpack(sealed.bundle, sealed.manifest, tmp_path / "into")
 
     assert not (tmp_path / "into").exists()
 
@@ -403,10 +403,10 @@ def test_a_folder_that_was_there_keeps_what_it_had_when_unpacking_fails(tmp_path
     sealed = seal(tmp_path)
     (tmp_path / "into" / "folders").mkdir(parents=True)
     (tmp_path / "into" / "mine").write_bytes(b"mine")
-    sealed.body.write_bytes(sealed.body.read_bytes()[:-1])
+    sealed.bundle.write_bytes(sealed.bundle.read_bytes()[:-1])
 
     with pytest.raises(SnapshotDamaged):
-        unpack(sealed.body, sealed.manifest, tmp_path / "into")
+        unpack(sealed.bundle, sealed.manifest, tmp_path / "into")
 
     assert sorted(path.name for path in (tmp_path / "into").rglob("*")) == ["folders", "mine"]
 
@@ -420,12 +420,12 @@ def test_no_thread_and_no_handle_is_left_behind(tmp_path: Path) -> None:
     before = left()
     for number, identity in enumerate((READER, STRANGER)):
         try:
-            unpack(sealed.body, sealed.manifest, tmp_path / str(number), [str(identity)])
+            unpack(sealed.bundle, sealed.manifest, tmp_path / str(number), [str(identity)])
         except IdentityNeeded:
             continue
-    sealed.body.write_bytes(sealed.body.read_bytes()[:1_000_000])
+    sealed.bundle.write_bytes(sealed.bundle.read_bytes()[:1_000_000])
     with pytest.raises(SnapshotDamaged):
-        unpack(sealed.body, sealed.manifest, tmp_path / "cut", [str(READER)])
+        unpack(sealed.bundle, sealed.manifest, tmp_path / "cut", [str(READER)])
 
     assert left() == before
 
@@ -439,7 +439,7 @@ def test_a_member_of_many_pieces_comes_out_again(tmp_path: Path, form: str) -> N
     data = os.urandom(9_000_001)
     sealed = seal(tmp_path, form, {"store/memory.db": data, "folders/notes/a": b"a"})
 
-    unpack(sealed.body, sealed.manifest, tmp_path / "into", sealed.identities)
+    unpack(sealed.bundle, sealed.manifest, tmp_path / "into", sealed.identities)
 
     assert files_below(tmp_path / "into") == {"store/memory.db": data, "folders/notes/a": b"a"}
 
@@ -451,7 +451,7 @@ def test_a_member_of_many_pieces_with_another_hash_is_refused_and_leaves_no_thre
     before = threading.active_count()
 
     with pytest.raises(SnapshotDamaged, match="SHA-256 of a member"):
-        unpack(sealed.body, manifest, tmp_path / "into")
+        unpack(sealed.bundle, manifest, tmp_path / "into")
 
     assert threading.active_count() == before
     assert not (tmp_path / "into").exists()

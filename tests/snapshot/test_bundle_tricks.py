@@ -37,7 +37,7 @@ def refused(sealed: Sealed, tmp: Path) -> None:
     """Verification finds damage, and unpacking writes nothing."""
     assert isinstance(fault_of(sealed.look()), SnapshotDamaged)
     with pytest.raises(SnapshotDamaged):
-        unpack(sealed.body, sealed.manifest, tmp / "into", sealed.identities)
+        unpack(sealed.bundle, sealed.manifest, tmp / "into", sealed.identities)
     assert not (tmp / "into").exists()
 
 
@@ -47,7 +47,7 @@ def test_a_bundle_forged_without_a_trick_is_whole(tmp_path: Path, encrypted: boo
     sealed = forge_tar(tmp_path, entry(PATH, DATA), GOOD, encrypted)
 
     assert sealed.codes() == []
-    assert unpack(sealed.body, sealed.manifest, tmp_path / "into", sealed.identities) == tuple(GOOD)
+    assert unpack(sealed.bundle, sealed.manifest, tmp_path / "into", sealed.identities) == tuple(GOOD)
     assert (tmp_path / "into" / PATH).read_bytes() == DATA
 
 
@@ -290,11 +290,11 @@ def test_an_encrypted_manifest_that_lists_its_members_is_refused(tmp_path: Path)
     assert sealed.codes() == ["damaged"]
 
 
-@pytest.mark.parametrize("name", ["body", "manifest"])
+@pytest.mark.parametrize("name", ["bundle", "manifest"])
 @pytest.mark.parametrize("thing", ["link", "fifo", "folder"])
 def test_a_file_of_a_snapshot_is_a_regular_file(tmp_path: Path, name: str, thing: str) -> None:
     sealed = seal(tmp_path)
-    path = sealed.body if name == "body" else sealed.manifest_file
+    path = sealed.bundle if name == "bundle" else sealed.manifest_file
     elsewhere = tmp_path / "elsewhere"
     path.rename(elsewhere)
     if thing == "link":
@@ -314,7 +314,7 @@ def test_unpacking_never_follows_a_link_that_lies_in_its_way(tmp_path: Path) -> 
     (tmp_path / "into" / "folders").symlink_to(outside)
 
     with pytest.raises(StorageFailed):
-        unpack(sealed.body, sealed.manifest, tmp_path / "into")
+        unpack(sealed.bundle, sealed.manifest, tmp_path / "into")
 
     assert list(outside.iterdir()) == []
     assert [path.name for path in (tmp_path / "into").iterdir()] == ["folders"]
@@ -327,7 +327,7 @@ def test_unpacking_never_overwrites_a_file(tmp_path: Path) -> None:
     mine.write_bytes(b"mine")
 
     with pytest.raises(StorageFailed):
-        unpack(sealed.body, sealed.manifest, tmp_path / "into")
+        unpack(sealed.bundle, sealed.manifest, tmp_path / "into")
 
     assert mine.read_bytes() == b"mine"
     assert SMALL["store/memory.db"] != b"mine"

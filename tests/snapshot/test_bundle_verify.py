@@ -103,7 +103,7 @@ def test_a_signature_without_its_signer_or_the_other_way_round_is_damage(tmp_pat
 
 
 @pytest.mark.parametrize("allow_unsigned", [False, True])
-def test_a_snapshot_signed_by_somebody_else_is_untrusted_always(tmp_path: Path, allow_unsigned: bool) -> None:
+def test_a_snapshot_signed_by_somebundle_else_is_untrusted_always(tmp_path: Path, allow_unsigned: bool) -> None:
     sealed = seal(tmp_path, "signed")
     other = Keyring(tmp_path / "other")
     other.new()
@@ -242,16 +242,16 @@ def test_a_snapshot_under_another_id_is_damage(tmp_path: Path) -> None:
     assert [one.code for one in report.findings] == ["damaged"]
 
 
-def test_another_snapshots_body_is_damage(tmp_path: Path) -> None:
+def test_another_snapshots_bundle_is_damage(tmp_path: Path) -> None:
     one = seal(tmp_path)
-    body = one.body.read_bytes()
+    bundle = one.bundle.read_bytes()
     (tmp_path / "second").mkdir()
     other = seal(tmp_path / "second", files={"store/memory.db": b"worms"}, id=ID)
 
-    one.body.write_bytes(other.body.read_bytes())
+    one.bundle.write_bytes(other.bundle.read_bytes())
 
     assert one.codes() == ["damaged"]
-    one.body.write_bytes(body)
+    one.bundle.write_bytes(bundle)
     assert one.codes() == []
 
 
@@ -301,7 +301,7 @@ def test_members_can_be_left_out(tmp_path: Path) -> None:
 
 def test_damaged_bytes_are_not_decompressed(tmp_path: Path) -> None:
     sealed = seal(tmp_path)
-    flip_bit(sealed.body)
+    flip_bit(sealed.bundle)
 
     report = sealed.look()
 
@@ -312,8 +312,8 @@ def test_damaged_bytes_are_not_decompressed(tmp_path: Path) -> None:
 def test_sidecars_may_be_missing_where_they_are_not_required_but_never_wrong(tmp_path: Path) -> None:
     sealed = seal(tmp_path)
     lenient = replace(OWN, require_sidecars=False)
-    body, manifest = (path.with_name(f"{path.name}.sha256") for path in (sealed.body, sealed.manifest_file))
-    body.unlink()
+    bundle, manifest = (path.with_name(f"{path.name}.sha256") for path in (sealed.bundle, sealed.manifest_file))
+    bundle.unlink()
     assert (sealed.codes(), sealed.codes(lenient)) == (["damaged"], [])
     manifest.unlink()
     assert sealed.codes(lenient) == []
@@ -332,7 +332,7 @@ def test_every_finding_is_told_and_the_gravest_is_the_fault(tmp_path: Path) -> N
     assert sealed.codes(expect) == ["untrusted", "older", "foreign"]
     assert isinstance(fault_of(sealed.look(expect)), SnapshotUntrusted)
 
-    sealed.body.write_bytes(b"x")
+    sealed.bundle.write_bytes(b"x")
 
     assert sealed.codes(expect) == ["damaged", "untrusted", "older", "foreign"]
     assert isinstance(fault_of(sealed.look(expect)), SnapshotDamaged)

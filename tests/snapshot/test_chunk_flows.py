@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from chunk_samples import PREFIX, Stepping, add_snapshot, archive_at, database, ids, names, store_in
+from chunk_samples import PREFIX, Stepping, add_snapshot, context_at, database, ids, names, store_in
 from flows import NEW, OLD, READER, STRANGER, Cli, identity_file, recipient, tree, vault_place
 from harm import flip_bit
 from hub_server import DATASET, TOKEN, HubServer
@@ -110,12 +110,12 @@ def test_small_snapshots_go_whole_unless_chunks_are_asked_for(tmp_path: Path) ->
 
 
 def test_a_large_snapshot_goes_in_chunks_by_itself_and_the_next_costs_little(tmp_path: Path) -> None:
-    archive, vault = archive_at(tmp_path / "home", vault_layout="auto"), LocalVault(tmp_path / "vault")
+    context, vault = context_at(tmp_path / "home", vault_layout="auto"), LocalVault(tmp_path / "vault")
     first = database(pages=1200)
-    put(archive, vault, add_snapshot(archive, 1, first))
+    put(context, vault, add_snapshot(context, 1, first))
     before = _size(vault)
     second = database(pages=1200, changed=range(0, 1200, 100))
-    put(archive, vault, id := add_snapshot(archive, 2, second, {"note.md": b"new\n"}))
+    put(context, vault, id := add_snapshot(context, 2, second, {"note.md": b"new\n"}))
 
     assert [one.chunked for one in list_vault(vault, "default", "default")] == [True, True]
     assert _size(vault) - before < before / 100
@@ -155,10 +155,10 @@ def test_a_host_that_cannot_read_its_snapshots_still_sends_only_what_is_new(tmp_
 
 
 def test_other_recipients_get_packs_of_their_own(tmp_path: Path) -> None:
-    archive, vault = archive_at(tmp_path / "home"), LocalVault(tmp_path / "vault")
+    context, vault = context_at(tmp_path / "home"), LocalVault(tmp_path / "vault")
     for sequence, who in ((1, READER), (2, STRANGER)):
-        add_snapshot(archive, sequence, database(), recipients=[str(who.to_public())])
-        mine = archive_at(
+        add_snapshot(context, sequence, database(), recipients=[str(who.to_public())])
+        mine = context_at(
             tmp_path / "home",
             snapshot_recipients=str(who.to_public()),
             snapshot_identity=identity_file(tmp_path, who),
@@ -172,19 +172,19 @@ def test_other_recipients_get_packs_of_their_own(tmp_path: Path) -> None:
 
 
 def test_an_encrypted_snapshot_that_nobody_here_can_open_goes_whole(tmp_path: Path) -> None:
-    archive, vault = archive_at(tmp_path / "home"), LocalVault(tmp_path / "vault")
-    id = add_snapshot(archive, 1, database(), recipients=[recipient()])
-    sync(archive, vault, 1)
+    context, vault = context_at(tmp_path / "home"), LocalVault(tmp_path / "vault")
+    id = add_snapshot(context, 1, database(), recipients=[recipient()])
+    sync(context, vault, 1)
 
     assert [one.chunked for one in list_vault(vault, "default", "default")] == [False]
     assert store_in(vault, id, tmp_path, [str(READER)]) == database()
 
 
 def test_the_vault_learns_no_hash_of_what_is_encrypted(tmp_path: Path) -> None:
-    archive = archive_at(tmp_path / "home", snapshot_recipients=recipient(), snapshot_identity=identity_file(tmp_path))
+    context = context_at(tmp_path / "home", snapshot_recipients=recipient(), snapshot_identity=identity_file(tmp_path))
     vault = LocalVault(tmp_path / "vault")
     data = database()
-    put(archive, vault, add_snapshot(archive, 1, data, recipients=[recipient()]))
+    put(context, vault, add_snapshot(context, 1, data, recipients=[recipient()]))
     stored = b"".join(tree(tmp_path / "vault").values()) + b"".join(tree(tmp_path / "home" / "cache").values())
 
     assert list_vault(vault, "default", "default")[0].chunked
@@ -230,11 +230,11 @@ def test_what_another_key_signed_goes_whole_as_it_was_sealed(tmp_path: Path) -> 
 def test_directories_of_a_vault_are_believed_only_as_far_as_a_signature_reaches(tmp_path: Path) -> None:
     """A vault that claims to have chunks would keep a new host from sending them."""
     vault = LocalVault(tmp_path / "vault")
-    liar = archive_at(tmp_path / "liar")
+    liar = context_at(tmp_path / "liar")
     put(liar, vault, add_snapshot(liar, 1, database()))
     assert len(names(vault, "packs/")) == 1
 
-    unsigned, keyed = archive_at(tmp_path / "one"), archive_at(tmp_path / "two")
+    unsigned, keyed = context_at(tmp_path / "one"), context_at(tmp_path / "two")
     put(unsigned, vault, add_snapshot(unsigned, 2, database()))
     assert len(names(vault, "packs/")) == 1, "where nothing is signed, what is there is used"
     Keyring(tmp_path / "two" / "keys").new()
@@ -257,10 +257,10 @@ def test_an_interrupted_send_is_no_snapshot_and_goes_on_at_the_next_sync(tmp_pat
     put(scene, counting, max(one.id for one in scene.repo.each()))
     for at in range(counting.calls):
         folder = tmp_path / str(at)
-        failing, archive = _scene(folder, at)
-        newest = max(one.id for one in archive.repo.each())
+        failing, context = _scene(folder, at)
+        newest = max(one.id for one in context.repo.each())
         try:
-            put(archive, failing, newest)
+            put(context, failing, newest)
         except VaultUnreachable:
             vault = LocalVault(folder / "vault")
             if newest in ids(vault):
@@ -268,32 +268,32 @@ def test_an_interrupted_send_is_no_snapshot_and_goes_on_at_the_next_sync(tmp_pat
             else:
                 assert len(ids(vault)) == 1
         before = set(names(LocalVault(folder / "vault"), "packs/"))
-        sync(archive, vault := LocalVault(folder / "vault"), 5)
+        sync(context, vault := LocalVault(folder / "vault"), 5)
         assert store_in(vault, newest, folder) == database(changed=(2, 9))
         assert len(set(names(vault, "packs/")) - before) <= 1
         assert set(names(vault, "packs/")) >= before
-        put(archive, vault, add_snapshot(archive, 3, database()))
+        put(context, vault, add_snapshot(context, 3, database()))
         assert names(vault, "leases/") == [], "the lease of the broken run is taken away"
 
 
 def _scene(folder: Path, at: int = -1) -> tuple[Stepping, Any]:
-    archive, vault = archive_at(folder / "home"), LocalVault(folder / "vault")
-    put(archive, vault, add_snapshot(archive, 1, database()))
-    add_snapshot(archive, 2, database(changed=(2, 9)))
-    return _failing(vault, at), archive
+    context, vault = context_at(folder / "home"), LocalVault(folder / "vault")
+    put(context, vault, add_snapshot(context, 1, database()))
+    add_snapshot(context, 2, database(changed=(2, 9)))
+    return _failing(vault, at), context
 
 
 KILLED = """
 import os, signal, sys
 sys.path[:0] = sys.argv[1].split(":")
 from pathlib import Path
-from chunk_samples import Stepping, archive_at
+from chunk_samples import Stepping, context_at
 from holdfast.snapshot.chunks import writer
 from holdfast.snapshot.remote.layout import put
 from holdfast.vault.local import LocalVault
 writer.PACK = 100_000
 folder = Path(sys.argv[2])
-archive = archive_at(folder / "home")
+context = context_at(folder / "home")
 vault = LocalVault(folder / "vault")
 packs = []
 class Killing(LocalVault):
@@ -302,7 +302,7 @@ class Killing(LocalVault):
         packs.append("/packs/" in name)
         if sum(packs) == int(sys.argv[3]):
             os.kill(os.getpid(), signal.SIGKILL)
-put(archive, Killing(folder / "vault"), next(iter(archive.repo.each())).id)
+put(context, Killing(folder / "vault"), next(iter(context.repo.each())).id)
 """
 
 
@@ -314,14 +314,14 @@ def killed_after_packs(count: int, place: Path) -> None:
 
 
 def test_a_process_killed_while_it_sends_leaves_no_snapshot_and_the_next_uses_what_arrived(tmp_path: Path) -> None:
-    archive, vault = archive_at(tmp_path / "home"), LocalVault(tmp_path / "vault")
-    id = add_snapshot(archive, 1, database(pages=100))
+    context, vault = context_at(tmp_path / "home"), LocalVault(tmp_path / "vault")
+    id = add_snapshot(context, 1, database(pages=100))
     killed_after_packs(2, tmp_path)
 
     assert ids(vault) == []
     arrived, leases = names(vault, "packs/"), names(vault, "leases/")
     assert (len(arrived), len(leases)) == (2, 1)
-    sync(archive, vault, 1)
+    sync(context, vault, 1)
     assert store_in(vault, id, tmp_path) == database(pages=100)
     assert names(vault, "leases/") == []
     used = json.loads((tmp_path / "vault" / PREFIX / f"{id}.chunks").read_bytes().split(b"\n")[0])["packs"]
@@ -329,12 +329,12 @@ def test_a_process_killed_while_it_sends_leaves_no_snapshot_and_the_next_uses_wh
 
 
 def test_a_process_killed_right_after_it_took_its_lease_holds_up_nobody(tmp_path: Path) -> None:
-    archive, vault = archive_at(tmp_path / "home"), LocalVault(tmp_path / "vault")
-    id = add_snapshot(archive, 1, database(pages=100))
+    context, vault = context_at(tmp_path / "home"), LocalVault(tmp_path / "vault")
+    id = add_snapshot(context, 1, database(pages=100))
     killed_after_packs(0, tmp_path)
 
     assert len(names(vault, "leases/")) == 1
-    sync(archive, vault, 1)
+    sync(context, vault, 1)
     assert ids(vault) == [id]
     assert names(vault, "leases/") == []
 
@@ -343,42 +343,42 @@ def test_a_process_killed_right_after_it_took_its_lease_holds_up_nobody(tmp_path
 
 
 def test_a_lost_cache_is_made_again_from_the_directories(tmp_path: Path) -> None:
-    archive, vault = archive_at(tmp_path / "home"), LocalVault(tmp_path / "vault")
-    put(archive, vault, add_snapshot(archive, 1, database()))
+    context, vault = context_at(tmp_path / "home"), LocalVault(tmp_path / "vault")
+    put(context, vault, add_snapshot(context, 1, database()))
     shutil.rmtree(tmp_path / "home" / "cache")
     before = _size(vault)
-    put(archive, vault, id := add_snapshot(archive, 2, database(changed=(5,))))
+    put(context, vault, id := add_snapshot(context, 2, database(changed=(5,))))
 
     assert _size(vault) - before < before / 10
     assert store_in(vault, id, tmp_path) == database(changed=(5,))
 
 
 def test_a_damaged_cache_costs_bytes_and_nothing_else(tmp_path: Path) -> None:
-    archive, vault = archive_at(tmp_path / "home"), LocalVault(tmp_path / "vault")
-    put(archive, vault, add_snapshot(archive, 1, database()))
+    context, vault = context_at(tmp_path / "home"), LocalVault(tmp_path / "vault")
+    put(context, vault, add_snapshot(context, 1, database()))
     for sequence, path in enumerate(sorted(p for p in (tmp_path / "home" / "cache").rglob("*") if p.is_file()), 2):
         if path.name == ".lock":
             continue
         data = path.read_bytes()
         path.write_bytes(data[: len(data) // 2] + b"\0" + data[len(data) // 2 + 1 :])
-        put(archive, vault, id := add_snapshot(archive, sequence, database(changed=(sequence,))))
+        put(context, vault, id := add_snapshot(context, sequence, database(changed=(sequence,))))
         assert store_in(vault, id, tmp_path) == database(changed=(sequence,))
 
 
 def test_what_the_vault_lost_is_not_believed_to_be_there(tmp_path: Path) -> None:
-    archive, vault = archive_at(tmp_path / "home"), LocalVault(tmp_path / "vault")
-    put(archive, vault, first := add_snapshot(archive, 1, database()))
+    context, vault = context_at(tmp_path / "home"), LocalVault(tmp_path / "vault")
+    put(context, vault, first := add_snapshot(context, 1, database()))
     for name in names(vault, "packs/"):
         vault.delete(name)
-    put(archive, vault, id := add_snapshot(archive, 2, database(changed=(1,))))
+    put(context, vault, id := add_snapshot(context, 2, database(changed=(1,))))
     assert store_in(vault, id, tmp_path) == database(changed=(1,))
 
-    seen = standing(archive, vault)
+    seen = standing(context, vault)
     assert [(one.id, bool(one.damaged)) for one in seen.snapshots] == [(id, False), (first, True)]
     assert seen.missing == (first,)
-    sync(archive, vault, 5)
+    sync(context, vault, 5)
     assert store_in(vault, first, tmp_path) == database()
-    assert standing(archive, vault).missing == ()
+    assert standing(context, vault).missing == ()
 
 
 def test_a_pack_that_verification_found_damaged_is_referred_to_no_more_and_can_be_mended(tmp_path: Path) -> None:
@@ -424,9 +424,9 @@ def test_a_flipped_bit_in_any_file_is_found_and_nothing_is_restored(kind: str, t
 
 @pytest.mark.parametrize("trick", ["gone", "empty", "longer", "swapped", "other chunk index"])
 def test_other_tricks_of_a_vault_are_found(trick: str, tmp_path: Path) -> None:
-    archive, vault = archive_at(tmp_path / "home"), LocalVault(tmp_path / "vault")
-    put(archive, vault, add_snapshot(archive, 1, database()))
-    put(archive, vault, id := add_snapshot(archive, 2, database(changed=range(30))))
+    context, vault = context_at(tmp_path / "home"), LocalVault(tmp_path / "vault")
+    put(context, vault, add_snapshot(context, 1, database()))
+    put(context, vault, id := add_snapshot(context, 2, database(changed=range(30))))
     folder = tmp_path / "vault" / PREFIX
     one, other = sorted((folder / "packs").iterdir())
     old = min(ids(vault))
@@ -452,16 +452,16 @@ def test_other_tricks_of_a_vault_are_found(trick: str, tmp_path: Path) -> None:
 
 
 def test_chunks_are_copied_between_vaults_once(objects: ObjectServer, tmp_path: Path) -> None:
-    archive, one = archive_at(tmp_path / "home"), LocalVault(tmp_path / "one")
+    context, one = context_at(tmp_path / "home"), LocalVault(tmp_path / "one")
     made = []
     for sequence in (1, 2, 3):
-        made.append(add_snapshot(archive, sequence, database(changed=range(sequence))))
-        put(archive, one, made[-1])
+        made.append(add_snapshot(context, sequence, database(changed=range(sequence))))
+        put(context, one, made[-1])
     two = object_vault("s3", BUCKET, SystemEntropy().hex(12), objects.settings(), SystemEntropy())
     three = LocalVault(tmp_path / "three")
     for source, target in ((one, two), (two, three)):
-        assert [one.id for one in copy(archive, ReadOnly(source), target, 10).sent] == made[::-1]
-        assert copy(archive, ReadOnly(source), target, 10).sent == ()
+        assert [one.id for one in copy(context, ReadOnly(source), target, 10).sent] == made[::-1]
+        assert copy(context, ReadOnly(source), target, 10).sent == ()
         assert [name.rsplit("/")[-1] for name in names(target, "packs/")] == [
             name.rsplit("/")[-1] for name in names(one, "packs/")
         ]
@@ -470,11 +470,11 @@ def test_chunks_are_copied_between_vaults_once(objects: ObjectServer, tmp_path: 
 
 
 def test_a_damaged_pack_does_not_reach_another_vault(tmp_path: Path) -> None:
-    archive, one, two = archive_at(tmp_path / "home"), LocalVault(tmp_path / "one"), LocalVault(tmp_path / "two")
-    put(archive, one, add_snapshot(archive, 1, database()))
+    context, one, two = context_at(tmp_path / "home"), LocalVault(tmp_path / "one"), LocalVault(tmp_path / "two")
+    put(context, one, add_snapshot(context, 1, database()))
     (pack,) = (tmp_path / "one" / PREFIX / "packs").iterdir()
     flip_bit(pack)
-    done = copy(archive, one, two, 5)
+    done = copy(context, one, two, 5)
 
     assert (len(done.damaged), names(two, "")) == (1, [])
 
@@ -486,10 +486,10 @@ def test_a_vault_that_takes_no_chunks_gets_whole_snapshots(hub: HubServer, tmp_p
     cli.create("--to", vault)
     assert cli.good("vault", "list", vault)["snapshots"][0]["layout"] == "whole"
 
-    archive, one = archive_at(tmp_path / "other"), LocalVault(tmp_path / "one")
-    put(archive, one, add_snapshot(archive, 1, database()))
+    context, one = context_at(tmp_path / "other"), LocalVault(tmp_path / "one")
+    put(context, one, add_snapshot(context, 1, database()))
     with pytest.raises(VaultRefused, match="whole snapshots only"):
-        copy(archive, one, ReadOnly(LocalVault(tmp_path / "two")), 5)
+        copy(context, one, ReadOnly(LocalVault(tmp_path / "two")), 5)
 
 
 def test_a_snapshot_of_chunks_is_not_put_on_the_repository(tmp_path: Path) -> None:

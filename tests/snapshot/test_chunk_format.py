@@ -12,7 +12,7 @@ from pathlib import Path
 import pyrage
 import pytest
 import zstandard
-from chunk_samples import add_snapshot, archive_at, database, store_in
+from chunk_samples import add_snapshot, context_at, database, store_in
 from flows import READER, identity_file, recipient
 
 from holdfast.snapshot.remote.layout import put
@@ -36,9 +36,9 @@ class Reader:
     def tar(self, id: str) -> bytes:
         manifest = json.loads((self.folder / f"{id}.manifest.json").read_bytes())
         assert manifest["version"] == 2
-        body = (self.folder / manifest["body"]["name"]).read_bytes()
-        assert sha256(body).hexdigest() == manifest["body"]["sha256"]
-        line, _, rest = body.partition(b"\n")
+        bundle = (self.folder / manifest["body"]["name"]).read_bytes()
+        assert sha256(bundle).hexdigest() == manifest["body"]["sha256"]
+        line, _, rest = bundle.partition(b"\n")
         packs = [self.chunks(pack) for pack in json.loads(line)["packs"]]
         plain = self.frame(rest)
         size, count = struct.unpack_from("<QI", plain)
@@ -75,20 +75,20 @@ class Reader:
 
 
 def members(tar: bytes) -> dict[str, bytes]:
-    with tarfile.open(fileobj=io.BytesIO(tar)) as archive:
-        return {one.name: archive.extractfile(one).read() for one in archive}  # type: ignore[union-attr]
+    with tarfile.open(fileobj=io.BytesIO(tar)) as context:
+        return {one.name: context.extractfile(one).read() for one in context}  # type: ignore[union-attr]
 
 
 @pytest.mark.parametrize("encrypted", [False, True])
 def test_a_reader_written_from_the_page_alone_reads_every_snapshot(encrypted: bool, tmp_path: Path) -> None:
     keys = {"snapshot_recipients": recipient(), "snapshot_identity": identity_file(tmp_path)} if encrypted else {}
-    archive, vault = archive_at(tmp_path / "home", **keys), LocalVault(tmp_path / "vault")
+    context, vault = context_at(tmp_path / "home", **keys), LocalVault(tmp_path / "vault")
     made = {}
     for sequence in (1, 2, 3):
         files = {f"{number}.md": b"# note\n" * 400 * number for number in range(1, 3 + sequence)}
         store = database(changed=range(0, 3 * sequence, 2))
-        id = add_snapshot(archive, sequence, store, files, [recipient()] if encrypted else [])
-        put(archive, vault, id)
+        id = add_snapshot(context, sequence, store, files, [recipient()] if encrypted else [])
+        put(context, vault, id)
         made[id] = {"store/memory.db": store, **{f"folders/memory/{name}": data for name, data in files.items()}}
 
     reader = Reader(tmp_path / "vault" / "default" / "default", str(READER) if encrypted else None)

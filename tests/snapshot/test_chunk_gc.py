@@ -7,7 +7,7 @@ from io import BytesIO
 from pathlib import Path
 
 import pytest
-from chunk_samples import PREFIX, Stepping, add_snapshot, archive_at, attempt, database, ids, names, store_in
+from chunk_samples import PREFIX, Stepping, add_snapshot, attempt, context_at, database, ids, names, store_in
 from harm import flip_bit
 from world import DAY
 
@@ -16,7 +16,7 @@ from holdfast.core.ports import Vault
 from holdfast.snapshot.chunks.writer import left_behind
 from holdfast.snapshot.remote.layout import put
 from holdfast.snapshot.remote.transfer import take_out
-from holdfast.snapshot.repo.context import Archive
+from holdfast.snapshot.repo.context import SnapshotContext
 from holdfast.snapshot.repo.retention import RetentionPolicy
 from holdfast.snapshot.sync.vault_maintenance import VaultPruneResult, prune_vault
 from holdfast.vault.local import LocalVault
@@ -31,11 +31,11 @@ class Scene:
     def __init__(self, folder: Path):
         self.folder = folder
         self.vault = LocalVault(folder / "vault")
-        self.writer = archive_at(folder / "home")
+        self.writer = context_at(folder / "home")
         self.old = add_snapshot(self.writer, 1, OLD)
         put(self.writer, self.vault, self.old)
         self.new = add_snapshot(self.writer, 2, NEW)
-        self.keeper = archive_at(folder / "keeper")
+        self.keeper = context_at(folder / "keeper")
         take_out(self.vault, "default", "default", self.old)  # its packs are nobody's now
 
     def send(self, vault: Vault) -> None:
@@ -131,8 +131,8 @@ def test_a_lease_of_a_dead_writer_ends_after_a_week(tmp_path: Path) -> None:
     with pytest.raises(SnapshotsBusy):
         scene.send(scene.vault)
 
-    for archive in (scene.keeper, scene.writer):
-        archive.clock.now += 8 * DAY  # type: ignore[attr-defined]
+    for context in (scene.keeper, scene.writer):
+        context.clock.now += 8 * DAY  # type: ignore[attr-defined]
     assert scene.prune(scene.vault).swept.packs == 1
     assert names(scene.vault, "leases/") == []
 
@@ -171,22 +171,22 @@ def test_nothing_is_swept_while_it_is_not_known_what_a_snapshot_needs(damage: st
     assert names(scene.vault, "packs/") == before
 
 
-def _store_at(vault: Vault, archive: Archive, sequence: int, store: bytes) -> str:
-    id = add_snapshot(archive, sequence, store)
-    put(archive, vault, id)
+def _store_at(vault: Vault, context: SnapshotContext, sequence: int, store: bytes) -> str:
+    id = add_snapshot(context, sequence, store)
+    put(context, vault, id)
     return id
 
 
 def test_packs_that_are_hardly_needed_any_more_are_left_behind(tmp_path: Path) -> None:
     """Of the first pack one page in 200 is needed in the end: the next snapshot sends it again, and the pack can go."""
-    archive, vault = archive_at(tmp_path / "home"), LocalVault(tmp_path / "vault")
+    context, vault = context_at(tmp_path / "home"), LocalVault(tmp_path / "vault")
     first = database(seed=1, pages=200)
-    _store_at(vault, archive, 1, first)
+    _store_at(vault, context, 1, first)
     (old,) = names(vault, "packs/")
     later = database(seed=2, pages=199)
     for sequence in (2, 3):
-        id = _store_at(vault, archive, sequence, later + first[-4096:])
-    prune_vault(archive, vault, RetentionPolicy(last=1))
+        id = _store_at(vault, context, sequence, later + first[-4096:])
+    prune_vault(context, vault, RetentionPolicy(last=1))
 
     assert old not in names(vault, "packs/")
     assert store_in(vault, id, tmp_path) == later + first[-4096:]

@@ -1,4 +1,4 @@
-"""What a list says of bodies it does not read: verified, damaged or not checked, and true as long as files stay."""
+"""What a list says of bundles it does not read: verified, damaged or not checked, and true as long as files stay."""
 
 from __future__ import annotations
 
@@ -17,15 +17,15 @@ from holdfast.serve.background.schedule import SnapshotSchedule
 from holdfast.snapshot import verify as verifying
 from holdfast.snapshot.bundle.types import Manifest
 from holdfast.snapshot.repo.check_results import RECORD
-from holdfast.snapshot.repo.context import archive_of
+from holdfast.snapshot.repo.context import snapshot_context
 
 
 def statuses(world: World, **ask: Any) -> list[str]:
     return [one["status"] for one in world.call("snapshot_list", **ask)["snapshots"]]
 
 
-def body_of(world: World, id: str) -> Path:
-    return next(archive_of(world.context()).repo.root.glob(f"{id}.tar.zst"))
+def bundle_of(world: World, id: str) -> Path:
+    return next(snapshot_context(world.context()).repo.root.glob(f"{id}.tar.zst"))
 
 
 def spoil(path: Path) -> None:
@@ -43,8 +43,8 @@ def two(world: World) -> tuple[World, str, str]:
 def test_a_list_says_what_a_verification_found(two: tuple[World, str, str]) -> None:
     world, first, second = two
     assert statuses(world) == ["not checked", "not checked"]
-    spoil(body_of(world, first))
-    assert statuses(world) == ["not checked", "not checked"]  # a list reads no bodies
+    spoil(bundle_of(world, first))
+    assert statuses(world) == ["not checked", "not checked"]  # a list reads no bundles
     assert not world.call("snapshot_verify", id=first)["sound"]
     assert world.call("snapshot_verify", id=second)["sound"]
 
@@ -55,7 +55,7 @@ def test_a_list_says_what_a_verification_found(two: tuple[World, str, str]) -> N
     assert "SHA-256" in oldest["status"]
 
 
-def test_a_plain_list_reads_no_body_and_with_check_those_that_were_not_checked(
+def test_a_plain_list_reads_no_bundle_and_with_check_those_that_were_not_checked(
     two: tuple[World, str, str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     world, first, second = two
@@ -70,7 +70,7 @@ def test_a_plain_list_reads_no_body_and_with_check_those_that_were_not_checked(
     assert sorted(read) == [f"{first}.tar.zst", f"{second}.tar.zst"]
     assert statuses(world, check=True) == ["verified", "verified"]
     assert len(read) == 2
-    spoil(body_of(world, second))
+    spoil(bundle_of(world, second))
     assert statuses(world) == ["not checked", "verified"]  # its time tells that somebody wrote to it
     world.call("snapshot_list", check=True)
     assert len(read) == 3
@@ -80,7 +80,7 @@ def test_a_plain_list_reads_no_body_and_with_check_those_that_were_not_checked(
 def test_another_file_in_the_place_of_a_checked_one_is_not_checked(two: tuple[World, str, str]) -> None:
     world, first, _ = two
     world.call("snapshot_list", check=True)
-    path = body_of(world, first)
+    path = bundle_of(world, first)
     about = path.stat()
     copy = path.with_name("copy")
     copy.write_bytes(path.read_bytes())
@@ -91,7 +91,7 @@ def test_another_file_in_the_place_of_a_checked_one_is_not_checked(two: tuple[Wo
 
 def test_what_was_found_damaged_is_no_last_good_one(two: tuple[World, str, str]) -> None:
     world, first, second = two
-    spoil(body_of(world, second))
+    spoil(bundle_of(world, second))
     world.call("snapshot_verify", id=second)
 
     with pytest.raises(Conflict, match="last intact"):
@@ -103,7 +103,7 @@ def test_what_was_found_damaged_is_no_last_good_one(two: tuple[World, str, str])
 
 def test_a_damaged_one_that_was_put_back_is_good_again_after_a_check(two: tuple[World, str, str]) -> None:
     world, _, second = two
-    path = body_of(world, second)
+    path = bundle_of(world, second)
     sound = path.read_bytes()
     spoil(path)
     world.call("snapshot_list", check=True)
@@ -117,7 +117,7 @@ def test_a_damaged_one_that_was_put_back_is_good_again_after_a_check(two: tuple[
 def test_a_record_that_cannot_be_read_counts_as_none(two: tuple[World, str, str], nonsense: bytes) -> None:
     world, _, _ = two
     world.call("snapshot_list", check=True)
-    (archive_of(world.context()).repo.root / RECORD).write_bytes(nonsense)
+    (snapshot_context(world.context()).repo.root / RECORD).write_bytes(nonsense)
     assert statuses(world) == ["not checked", "not checked"]
     assert statuses(world, check=True) == ["verified", "verified"]
 
@@ -129,20 +129,20 @@ def test_the_schedule_checks_one_at_a_look_and_again_after_a_month(two: tuple[Wo
     assert statuses(world) == ["verified", "not checked"]
     schedule.run_once()
     assert statuses(world) == ["verified", "verified"]
-    path = body_of(world, first)
-    before = archive_of(world.context()).repo.find(first).checked_at
+    path = bundle_of(world, first)
+    before = snapshot_context(world.context()).repo.find(first).checked_at
     schedule.run_once()
-    assert archive_of(world.context()).repo.find(first).checked_at == before
+    assert snapshot_context(world.context()).repo.find(first).checked_at == before
     world.clock.now += 31 * DAY
     for _ in range(3):
         schedule.run_once()
     assert path.exists()
-    assert archive_of(world.context()).repo.find(first).checked_at == world.clock.now
+    assert snapshot_context(world.context()).repo.find(first).checked_at == world.clock.now
 
 
 def test_a_folder_that_takes_no_note_still_says_what_is_found(two: tuple[World, str, str]) -> None:
     world, first, _ = two
-    (archive_of(world.context()).repo.root / RECORD).mkdir()  # nothing can be written there
+    (snapshot_context(world.context()).repo.root / RECORD).mkdir()  # nothing can be written there
     assert world.call("snapshot_verify", id=first)["sound"]
     assert statuses(world) == ["not checked", "not checked"]
 
@@ -159,7 +159,7 @@ def test_the_schedule_does_not_read_the_same_one_for_ever_where_no_note_can_be_t
     two: tuple[World, str, str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     world, first, second = two
-    (archive_of(world.context()).repo.root / RECORD).mkdir()
+    (snapshot_context(world.context()).repo.root / RECORD).mkdir()
     read: list[str] = []
     really = verifying._check_bytes
 

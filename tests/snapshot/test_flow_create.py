@@ -16,7 +16,7 @@ from world import DAY, NOON, World
 from holdfast.core.errors import Forbidden
 from holdfast.core.model import Caller
 from holdfast.snapshot.browse import past
-from holdfast.snapshot.repo.context import archive_of
+from holdfast.snapshot.repo.context import snapshot_context
 from holdfast.snapshot.resolve import SnapshotSelector
 from holdfast.store.tables import MEMORIES
 
@@ -30,8 +30,8 @@ FORMS: dict[str, dict[str, Any]] = {
 }
 
 
-def body(world: World, id: str) -> bytes:
-    return archive_of(world.context()).repo.find(id).path.read_bytes()
+def bundle(world: World, id: str) -> bytes:
+    return snapshot_context(world.context()).repo.find(id).path.read_bytes()
 
 
 @pytest.mark.parametrize("form", FORMS)
@@ -64,19 +64,19 @@ def test_the_same_memory_gives_the_same_bytes_and_a_changed_one_others(world: Wo
     world.call("remember", content=NEW)
     other = world.call("snapshot_create")["id"]
 
-    assert body(world, first) == body(world, again)
-    assert body(world, first) != body(world, other)
+    assert bundle(world, first) == bundle(world, again)
+    assert bundle(world, first) != bundle(world, other)
 
 
-def test_an_encrypted_bodys_bytes_open_to_those_of_a_plain_one(world: World) -> None:
+def test_an_encrypted_bundles_bytes_open_to_those_of_a_plain_one(world: World) -> None:
     world.call("remember", content=OLD)
     plain = world.call("snapshot_create")["id"]
     sealed = world.call("snapshot_create", encrypt=[recipient(), recipient(STRANGER)])["id"]
 
-    opened = [pyrage.decrypt(body(world, sealed), [one]) for one in (READER, STRANGER)]
+    opened = [pyrage.decrypt(bundle(world, sealed), [one]) for one in (READER, STRANGER)]
     assert opened[0] == opened[1]
     # The encrypted one has one member more: what its manifest does not say.
-    assert len(opened[0]) > len(body(world, plain))
+    assert len(opened[0]) > len(bundle(world, plain))
 
 
 def test_a_snapshot_is_one_moment_while_others_write(world: World) -> None:
@@ -104,7 +104,7 @@ def test_a_snapshot_is_one_moment_while_others_write(world: World) -> None:
     assert not broke
     sizes = []
     for id in ids:
-        with past(archive_of(world.context()), SnapshotSelector(id)) as then:
+        with past(snapshot_context(world.context()), SnapshotSelector(id)) as then:
             versions = list(then.store.read().each(MEMORIES, "default"))
         assert [one.content for one in versions if one.latest] == [f"version {len(versions) - 1}"]
         sizes.append(len(versions))

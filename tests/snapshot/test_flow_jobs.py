@@ -21,7 +21,7 @@ from holdfast.connection import RemoteConnection
 from holdfast.core.errors import AnswerLate, NotFound, ServerUnreachable, VaultRefused
 from holdfast.core.model import Caller, Json
 from holdfast.ops.registry import BY_NAME, OPERATIONS
-from holdfast.snapshot.repo.context import archive_of
+from holdfast.snapshot.repo.context import snapshot_context
 from holdfast.snapshot.repo.jobs import MOST_WORKS, WORK
 
 
@@ -48,16 +48,16 @@ def test_what_was_done_is_told_with_its_end(world: World) -> None:
 
 
 def test_what_goes_on_is_running_and_what_broke_off_is_interrupted(world: World) -> None:
-    archive = archive_of(world.context())
-    with archive.locked("restore"):
+    context = snapshot_context(world.context())
+    with context.locked("restore"):
         assert world.call("snapshot_status")["running"]
         assert statuses(world) == [("restore", "running")]
         other = Caller(tenant="acme", name="acme", scopes=frozenset({"read"}))
         assert world.call("snapshot_status", other) == {"running": False, "works": []}
-    note = (archive.home / "snapshots" / WORK).read_bytes()
-    with archive.locked("prune"):
-        begun = (archive.home / "snapshots" / WORK).read_bytes()
-    (archive.home / "snapshots" / WORK).write_bytes(begun)  # as if it had been killed in between
+    note = (context.home / "snapshots" / WORK).read_bytes()
+    with context.locked("prune"):
+        begun = (context.home / "snapshots" / WORK).read_bytes()
+    (context.home / "snapshots" / WORK).write_bytes(begun)  # as if it had been killed in between
     assert statuses(world) == [("prune", "interrupted"), ("restore", "done")]
     assert note != begun
 
@@ -65,8 +65,8 @@ def test_what_goes_on_is_running_and_what_broke_off_is_interrupted(world: World)
 def test_a_process_that_is_killed_at_work_is_told_as_interrupted(tmp_path: Path) -> None:
     work = (
         "import os, sys; from world import World; from pathlib import Path\n"
-        "from holdfast.snapshot.repo.context import archive_of\n"
-        "with archive_of(World(Path(sys.argv[1])).context()).locked('create'):\n"
+        "from holdfast.snapshot.repo.context import snapshot_context\n"
+        "with snapshot_context(World(Path(sys.argv[1])).context()).locked('create'):\n"
         f"    os.kill(os.getpid(), {int(signal.SIGKILL)})"
     )
     path = os.pathsep.join(sys.path)
@@ -82,10 +82,10 @@ def test_a_sync_that_is_killed_is_told_as_interrupted_and_one_that_goes_on_as_ru
     """While something else is done, since it does not hold the lock of snapshots."""
     work = (
         "import os, sys; from world import World; from pathlib import Path\n"
-        "from holdfast.snapshot.repo.context import archive_of\n"
-        "world = World(Path(sys.argv[1])); archive = archive_of(world.context())\n"
+        "from holdfast.snapshot.repo.context import snapshot_context\n"
+        "world = World(Path(sys.argv[1])); context = snapshot_context(world.context())\n"
         "world.call('snapshot_create')\n"
-        "with archive.unlocked('sync'):\n"
+        "with context.unlocked('sync'):\n"
         "    world.call('snapshot_create')\n"
         "    assert [one['status'] for one in world.call('snapshot_status')['works']] == ['done', 'running', 'done']\n"
         "    assert world.call('snapshot_status')['running']\n"
@@ -129,10 +129,10 @@ def test_a_note_that_cannot_be_read_is_no_obstacle(world: World, nonsense: bytes
 
 
 def test_notes_do_not_grow_for_ever(world: World) -> None:
-    archive = archive_of(world.context())
+    context = snapshot_context(world.context())
     for _ in range(MOST_WORKS + 5):
         world.clock.now += 1
-        with archive.locked("prune"):
+        with context.locked("prune"):
             pass
     assert len(statuses(world)) == MOST_WORKS
 

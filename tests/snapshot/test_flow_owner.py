@@ -13,7 +13,7 @@ from world import World
 from holdfast.core.errors import SnapshotForeign
 from holdfast.core.model import Caller
 from holdfast.snapshot.repo.check_results import RECORD
-from holdfast.snapshot.repo.context import archive_of
+from holdfast.snapshot.repo.context import snapshot_context
 
 ACME = Caller(tenant="acme", name="acme")
 
@@ -28,7 +28,7 @@ def moved(tmp_path: Path) -> Iterator[tuple[World, str, str]]:
         foreign = world.call("snapshot_create", label="ours alone")["id"]
     own = world.call("snapshot_create", ACME)["id"]
     world.call("snapshot_verify", id=foreign)
-    source, target = (archive_of(world.context(one)).repo.root for one in (Caller(), ACME))
+    source, target = (snapshot_context(world.context(one)).repo.root for one in (Caller(), ACME))
     for path in source.glob(f"{foreign}*"):
         shutil.copy2(path, target)
     shutil.copy2(source / RECORD, target)

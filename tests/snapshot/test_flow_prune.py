@@ -15,7 +15,7 @@ from world import DAY, World
 from holdfast.core.errors import Conflict, DataDamaged, Fault, InvalidRequest, NotFound, SnapshotsBusy
 from holdfast.core.model import Caller
 from holdfast.serve.background.schedule import SnapshotSchedule
-from holdfast.snapshot.repo.context import archive_of
+from holdfast.snapshot.repo.context import snapshot_context
 
 HOUR = 3_600_000
 
@@ -81,7 +81,7 @@ def test_one_in_use_is_neither_deleted_nor_pruned(kept: World) -> None:
     used = kept.call("snapshot_create")["id"]
     other = kept.call("snapshot_create")["id"]
     newest = kept.call("snapshot_create")["id"]
-    with archive_of(kept.context()).repo.hold(used):
+    with snapshot_context(kept.context()).repo.hold(used):
         with pytest.raises(SnapshotsBusy):
             kept.call("snapshot_delete", id=used)
         done = kept.call("snapshot_prune", keep=1)
@@ -225,12 +225,12 @@ def test_a_fault_of_one_tenant_keeps_no_other_from_its_snapshots(few: World) -> 
     acme, zeta = (Caller(tenant=name, name=name) for name in ("acme", "zeta"))
     for caller in (acme, zeta):
         few.call("remember", caller, content=OLD)
-    repo = archive_of(few.engine.context(acme)).repo
+    repo = snapshot_context(few.engine.context(acme)).repo
     repo.root.mkdir(parents=True)
     (repo.root / "newest").write_text("no number\n")
     with pytest.raises(DataDamaged):
         SnapshotSchedule(few.engine).run_once()
-    assert archive_of(few.engine.context(zeta)).repo.count() == 1
+    assert snapshot_context(few.engine.context(zeta)).repo.count() == 1
 
 
 def test_an_unexpected_failure_does_not_end_the_schedule(few: World, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -290,10 +290,10 @@ def test_work_does_not_begin_when_its_snapshot_cannot_be_made(tmp_path: Path) ->
     world = World(tmp_path / "memory", snapshot_lock_seconds="0")
     try:
         many = bulk(world)
-        with archive_of(world.context()).locked("create"), pytest.raises(SnapshotsBusy):
+        with snapshot_context(world.context()).locked("create"), pytest.raises(SnapshotsBusy):
             world.call("governance_delete", memoryIds=many, reason="test")
         assert len(world.call("memories")["memories"]) == len(many)
-        with archive_of(world.context()).locked("create"), pytest.raises(SnapshotsBusy):
+        with snapshot_context(world.context()).locked("create"), pytest.raises(SnapshotsBusy):
             world.call("snapshot_create")
         world.call("governance_delete", memoryIds=many, reason="test")
         assert world.call("memories")["memories"] == []

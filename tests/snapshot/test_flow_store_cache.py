@@ -14,23 +14,23 @@ from holdfast.core.errors import DataDamaged, SnapshotDamaged, SnapshotUntrusted
 from holdfast.core.times import iso
 from holdfast.snapshot import browse
 from holdfast.snapshot.repo import store_cache
-from holdfast.snapshot.repo.context import archive_of
+from holdfast.snapshot.repo.context import snapshot_context
 from holdfast.snapshot.resolve import SnapshotSelector
 
 
 def kept_of(world: World) -> list[Path]:
-    return sorted((archive_of(world.context()).repo.root / store_cache.OPENED).glob("*"))
+    return sorted((snapshot_context(world.context()).repo.root / store_cache.OPENED).glob("*"))
 
 
 @pytest.fixture
 def unpacked(monkeypatch: pytest.MonkeyPatch) -> list[str]:
-    """The bodies that were unpacked."""
+    """The bundles that were unpacked."""
     seen: list[str] = []
     really = browse.unpack
 
-    def unpack(body: Path, *rest: object) -> object:
-        seen.append(body.name.split(".")[0])
-        return really(body, *rest)  # type: ignore[arg-type]
+    def unpack(bundle: Path, *rest: object) -> object:
+        seen.append(bundle.name.split(".")[0])
+        return really(bundle, *rest)  # type: ignore[arg-type]
 
     monkeypatch.setattr(browse, "unpack", unpack)
     return seen
@@ -91,7 +91,7 @@ def test_it_goes_with_its_snapshot_and_a_sweep_takes_what_lost_its_own(world: Wo
         world.call("snapshot_search", id=id, query="amber")
     world.call("snapshot_delete", id=first)
     assert [one.name.split(".")[0] for one in kept_of(world)] == [second]
-    repo = archive_of(world.context()).repo
+    repo = snapshot_context(world.context()).repo
     (repo.root / f"{second}.manifest.json").unlink()  # behind its back
     assert [name.split(".")[0] for name in repo.sweep()] == [second]
     assert kept_of(world) == []
@@ -99,9 +99,9 @@ def test_it_goes_with_its_snapshot_and_a_sweep_takes_what_lost_its_own(world: Wo
 
 def test_one_that_is_read_is_not_removed_for_another(world: World) -> None:
     first, second, third = snapshots(world, 3)
-    archive = archive_of(world.context())
+    context = snapshot_context(world.context())
     world.call("snapshot_search", id=first, query="amber")
-    with browse.past(archive, SnapshotSelector(first)) as then:
+    with browse.past(context, SnapshotSelector(first)) as then:
         for id in (second, third):
             world.call("snapshot_search", id=id, query="amber")
         assert then.store.last_seq() > 0
@@ -124,7 +124,7 @@ def test_a_kept_one_that_is_damaged_is_unpacked_again(world: World, harm: object
 def test_who_sealed_it_is_asked_of_a_kept_one_too(world: World) -> None:
     (id,) = snapshots(world, 1)
     world.call("snapshot_search", id=id, query="amber")
-    sidecar = archive_of(world.context()).repo.root / f"{id}.tar.zst.sha256"
+    sidecar = snapshot_context(world.context()).repo.root / f"{id}.tar.zst.sha256"
     said = sidecar.read_bytes()
     sidecar.write_bytes(b"0" * 64 + said[64:])
     with pytest.raises(SnapshotDamaged):

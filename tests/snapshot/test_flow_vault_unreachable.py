@@ -12,7 +12,7 @@ from world import World, running
 
 from holdfast.core.errors import Fault
 from holdfast.serve.background.schedule import SnapshotSchedule
-from holdfast.snapshot.repo.context import archive_of
+from holdfast.snapshot.repo.context import snapshot_context
 from holdfast.snapshot.repo.send_marks import unsent_mark
 
 
@@ -154,7 +154,7 @@ def test_one_that_is_gone_waits_no_more(kept: World, vault: Place) -> None:
         with pytest.raises(Fault):
             kept.call("snapshot_create")
     kept.call("snapshot_delete", id=kept.call("snapshot_list")["snapshots"][0]["id"])
-    repo = archive_of(kept.context()).repo
+    repo = snapshot_context(kept.context()).repo
     (repo.root / unsent_mark("000099-20260921T131313Z-abcdef")).write_bytes(b"")  # killed before it was put
     assert health(kept)["waiting"] == 1
     assert repo.sweep() == [unsent_mark("000099-20260921T131313Z-abcdef")]

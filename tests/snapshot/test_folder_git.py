@@ -65,7 +65,7 @@ def test_a_repository_is_captured_as_a_real_bundle(tmp_path: Path) -> None:
 
 def test_the_description_says_what_is_checked_out(tmp_path: Path) -> None:
     repository(tmp_path / "m", a_md="a")
-    head = commit(tmp_path / "m", "second\n\nwith a body", a_md="b")
+    head = commit(tmp_path / "m", "second\n\nwith a bundle", a_md="b")
 
     found = described(capture(tmp_path / "m", tmp_path / "s"))
 

@@ -34,12 +34,12 @@ def ids(cli: Cli) -> list[str]:
 
 
 def spoil(cli: Cli, id: str) -> None:
-    """Change a byte, so that only reading the whole body tells."""
-    body = cli.repo / f"{id}.tar.zst"
-    data = bytearray(body.read_bytes())
+    """Change a byte, so that only reading the whole bundle tells."""
+    bundle = cli.repo / f"{id}.tar.zst"
+    data = bytearray(bundle.read_bytes())
     data[len(data) // 2] ^= 1
-    body.chmod(0o600)
-    body.write_bytes(bytes(data))
+    bundle.chmod(0o600)
+    bundle.write_bytes(bytes(data))
 
 
 def remove(cli: Cli, id: str) -> None:

@@ -195,9 +195,9 @@ def test_a_changed_bit_of_the_tar_is_refused_or_means_the_same(small: tuple[Path
 @given(cut=st.integers(0, 400))
 def test_a_bundle_cut_anywhere_is_refused(small: tuple[Path, bytes], cut: int) -> None:
     place, tar = small
-    body = packed(tar)
+    bundle = packed(tar)
 
-    refused(write_bundle(place, body[: min(cut, len(body) - 8)]))
+    refused(write_bundle(place, bundle[: min(cut, len(bundle) - 8)]))
 
 
 @pytest.mark.parametrize("more", [b"x", bytes(512), packed(b"x"), packed(bytes(512))])

@@ -48,9 +48,9 @@ def refs(*places: tuple[int, int]) -> np.ndarray[tuple[int], np.dtype[np.uint64]
     return np.array([pack << 32 | chunk for pack, chunk in places], dtype=np.uint64)
 
 
-def gathered(body: Path, chunk_index: bytes, unseal=as_stored) -> bytes:  # type: ignore[no-untyped-def]
+def gathered(bundle: Path, chunk_index: bytes, unseal=as_stored) -> bytes:  # type: ignore[no-untyped-def]
     found = b""
-    with ChunkedTar(body, chunk_index, unseal) as source:
+    with ChunkedTar(bundle, chunk_index, unseal) as source:
         while piece := source.read(1):
             found += piece
     return found
@@ -64,10 +64,10 @@ places = st.tuples(st.integers(0, 1), st.integers(0, 19))
 def test_any_order_of_chunks_comes_back(order: list[tuple[int, int]], tmp_path_factory: pytest.TempPathFactory) -> None:
     packs = [sealed(NAMES[0], CHUNKS[:20]), sealed(NAMES[1], CHUNKS[20:])]
     wanted = b"".join(CHUNKS[20 * pack + chunk] for pack, chunk in order)
-    body = placed(tmp_path_factory.mktemp("packs"), *packs)
+    bundle = placed(tmp_path_factory.mktemp("packs"), *packs)
     chunk_index = chunk_index_bytes(tuple(one.entry for one in packs), runs_of(refs(*order), len(wanted)), as_stored)
 
-    assert gathered(body, chunk_index) == wanted
+    assert gathered(bundle, chunk_index) == wanted
 
 
 def test_a_row_of_chunks_is_one_run() -> None:
@@ -79,12 +79,12 @@ def test_a_row_of_chunks_is_one_run() -> None:
 def test_encrypted_packs_and_chunk_index_open_with_the_right_identity_only(tmp_path: Path) -> None:
     seal = sealing([str(READER.to_public())])
     pack = sealed(NAMES[0], CHUNKS[:20], KEY, seal)
-    body = placed(tmp_path, pack)
+    bundle = placed(tmp_path, pack)
     chunk_index = chunk_index_bytes((pack.entry,), runs_of(refs((0, 3)), len(CHUNKS[3])), seal)
 
-    assert gathered(body, chunk_index, opening([str(READER)])) == CHUNKS[3]
+    assert gathered(bundle, chunk_index, opening([str(READER)])) == CHUNKS[3]
     with pytest.raises(Exception, match="none of the given identities can decrypt it"):
-        gathered(body, chunk_index, opening([str(STRANGER)]))
+        gathered(bundle, chunk_index, opening([str(STRANGER)]))
     for one in CHUNKS[:20]:
         for told in (id_of(one), sha256(one).digest(), id_of(one, KEY)):
             assert told not in pack.data + chunk_index
@@ -102,7 +102,7 @@ def test_a_flipped_bit_of_a_pack_never_gives_other_bytes(encrypted: bool, at: in
     seal = sealing([str(READER.to_public())]) if encrypted else as_stored
     unseal = opening([str(READER)]) if encrypted else as_stored
     pack = sealed(NAMES[0], CHUNKS[:20], KEY if encrypted else b"", seal)
-    body = placed(tmp_path, pack)
+    bundle = placed(tmp_path, pack)
     everything = runs_of(refs(*((0, number) for number in range(20))), sum(map(len, CHUNKS[:20])))
     chunk_index = chunk_index_bytes((pack.entry,), everything, seal)
     data = bytearray(pack.data)
@@ -110,7 +110,7 @@ def test_a_flipped_bit_of_a_pack_never_gives_other_bytes(encrypted: bool, at: in
     (tmp_path / PACKS / pack.entry.name).write_bytes(data)
 
     try:
-        found = gathered(body, chunk_index, unseal)
+        found = gathered(bundle, chunk_index, unseal)
     except (Malformed, SnapshotDamaged):
         return
     assert found == b"".join(CHUNKS[:20]), "a bit that zstd does not look at; the hash of the whole pack does"
@@ -118,18 +118,18 @@ def test_a_flipped_bit_of_a_pack_never_gives_other_bytes(encrypted: bool, at: in
 
 def test_packs_and_blocks_that_changed_places_are_noticed(tmp_path: Path) -> None:
     one, other = sealed(NAMES[0], CHUNKS[:14]), sealed(NAMES[1], CHUNKS[20:34])
-    body = placed(tmp_path, one, other)
+    bundle = placed(tmp_path, one, other)
     chunk_index = chunk_index_bytes((one.entry, other.entry), runs_of(refs((0, 1), (1, 1)), 0), as_stored)
     (tmp_path / PACKS / NAMES[0]).write_bytes(other.data)
     with pytest.raises(Malformed, match="changed after sealing"):
-        gathered(body, chunk_index)
+        gathered(bundle, chunk_index)
 
     first, second = (int(size) for size in one.directory.blocks)
     blocks = one.data[one.entry.head :]
     assert first + second == len(blocks)
     (tmp_path / PACKS / NAMES[0]).write_bytes(one.data[: one.entry.head] + blocks[first:] + blocks[:first])
     with pytest.raises(Malformed):
-        gathered(body, chunk_index)
+        gathered(bundle, chunk_index)
 
 
 def test_a_missing_pack_is_named(tmp_path: Path) -> None:
@@ -146,10 +146,10 @@ def test_a_chunk_index_that_asks_for_what_is_not_there_is_refused(
     place: tuple[int, int], size: int, tmp_path: Path
 ) -> None:
     pack = sealed(NAMES[0], CHUNKS[:20])
-    body = placed(tmp_path, pack)
+    bundle = placed(tmp_path, pack)
 
     with pytest.raises(Malformed):
-        gathered(body, chunk_index_bytes((pack.entry,), runs_of(refs(place), size), as_stored))
+        gathered(bundle, chunk_index_bytes((pack.entry,), runs_of(refs(place), size), as_stored))
 
 
 @given(data=st.binary(max_size=400))
@@ -176,10 +176,10 @@ def test_a_pack_that_claims_to_become_huge_is_refused_before_it_does(tmp_path: P
     bomb = zstandard.ZstdCompressor().compress(bytes(100 << 20))
     entry = pack.entry
     head = pack.data[: entry.head]
-    body = placed(tmp_path, replace(pack, data=head + bomb))
+    bundle = placed(tmp_path, replace(pack, data=head + bomb))
     wrong = replace(entry, size=len(head) + len(bomb))
     with pytest.raises(Malformed, match="differs from"):
-        gathered(body, chunk_index_bytes((wrong,), runs_of(refs((0, 0)), 100), as_stored))
+        gathered(bundle, chunk_index_bytes((wrong,), runs_of(refs((0, 0)), 100), as_stored))
     with (tmp_path / PACKS / NAMES[0]).open("rb") as stream:
         assert read_head(stream, entry, as_stored).sizes.tolist() == [100]
 

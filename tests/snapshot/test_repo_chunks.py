@@ -16,7 +16,7 @@ from holdfast.core.errors import Conflict, DataDamaged, IdentityNeeded, Snapshot
 from holdfast.snapshot.browse import laid_out
 from holdfast.snapshot.bundle.manifest import read_manifest
 from holdfast.snapshot.chunks.packfile import id_of
-from holdfast.snapshot.repo.context import Archive, archive_of
+from holdfast.snapshot.repo.context import SnapshotContext, snapshot_context
 from holdfast.snapshot.repo.packs import needed_packs
 from holdfast.snapshot.repo.repository import SnapshotRepository
 from holdfast.snapshot.resolve import SnapshotSelector
@@ -43,12 +43,12 @@ def two(world: World) -> tuple[World, str, str]:
     return world, first, world.call("snapshot_create")["id"]
 
 
-def archive(world: World) -> Archive:
-    return archive_of(world.context())
+def context(world: World) -> SnapshotContext:
+    return snapshot_context(world.context())
 
 
 def repo(world: World) -> SnapshotRepository:
-    return archive(world).repo
+    return context(world).repo
 
 
 def packs(world: World) -> set[str]:
@@ -267,7 +267,7 @@ def test_a_store_that_is_damaged_is_not_sealed(world: World) -> None:
     world.call("snapshot_create")
     before = tree(repo(world).root)
     world.close()
-    home = archive(world).home
+    home = context(world).home
     (database,) = home.glob(f"gen-*/{DATABASE}")
     data = bytearray(database.read_bytes())
     middle = len(data) // 4096 // 2 * 4096
@@ -307,7 +307,7 @@ def test_what_is_read_keeps_its_packs(two: tuple[World, str, str]) -> None:
     world, first, second = two
     with repo(world).hold(second), pytest.raises(SnapshotsBusy):
         world.call("snapshot_delete", id=second)
-    with laid_out(archive(world), SnapshotSelector(second)) as laid, repo(world).hold(second):
+    with laid_out(context(world), SnapshotSelector(second)) as laid, repo(world).hold(second):
         world.call("snapshot_delete", id=first)
         assert laid.database.exists()
     assert world.call("snapshot_verify", id=second)["sound"]
@@ -316,7 +316,7 @@ def test_what_is_read_keeps_its_packs(two: tuple[World, str, str]) -> None:
 def test_with_no_snapshot_in_chunks_left_there_are_no_packs(two: tuple[World, str, str]) -> None:
     world, first, second = two
     world.close()
-    whole = World(archive(world).home, chance=50_000, snapshot_layout="whole")
+    whole = World(context(world).home, chance=50_000, snapshot_layout="whole")
     try:
         whole.call("snapshot_create")
         for id in (first, second):
@@ -357,7 +357,7 @@ def test_the_encrypted_form_tells_no_hash_of_what_is_in_it(tmp_path: Path) -> No
     id = world.call("snapshot_create")["id"]
     lying = b"".join(tree(repo(world).root).values()) + b"".join(tree(tmp_path / "memory" / "cache").values())
     plain = SnapshotSelector(id, identity=identity_file(tmp_path))
-    with laid_out(archive(world), plain) as laid:
+    with laid_out(context(world), plain) as laid:
         data = laid.database.read_bytes()
     world.close()
     assert secret.encode() in data
@@ -402,7 +402,7 @@ def test_a_signed_one_is_accepted_from_its_key_only(tmp_path: Path) -> None:
 
 def test_a_lost_or_damaged_cache_costs_bytes_and_nothing_else(two: tuple[World, str, str]) -> None:
     world, _, _ = two
-    cache = archive(world).home / "cache"
+    cache = context(world).home / "cache"
     before = packs(world)
     shutil.rmtree(cache)
     world.call("remember", content=THIRD)

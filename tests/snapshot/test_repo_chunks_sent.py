@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
-from chunk_samples import PREFIX, Stepping, add_snapshot, archive_at, chunk_into_repo, database, ids, names, store_in
+from chunk_samples import PREFIX, Stepping, add_snapshot, chunk_into_repo, context_at, database, ids, names, store_in
 from flows import NEW, OLD, Cli, identity_file, recipient, vault_place
 from harm import flip_bit
 from hub_server import DATASET, TOKEN, HubServer
@@ -18,7 +18,7 @@ from holdfast.snapshot.create import CreateOptions, create
 from holdfast.snapshot.remote.layout import put
 from holdfast.snapshot.remote.local_chunks import lies_in_chunks
 from holdfast.snapshot.remote.transfer import list_vault
-from holdfast.snapshot.repo.context import Archive, archive_of
+from holdfast.snapshot.repo.context import SnapshotContext, snapshot_context
 from holdfast.snapshot.repo.retention import RetentionPolicy
 from holdfast.snapshot.sync.vault_maintenance import prune_vault, sync
 from holdfast.vault.local import LocalVault
@@ -29,8 +29,8 @@ CHUNKS = {"HOLDFAST_SNAPSHOT_LAYOUT": "chunks"}
 LARGE = 100 << 20
 
 
-def in_repo(archive: Archive) -> set[str]:
-    return {path.name for path in (archive.repo.root / "packs").iterdir()}
+def in_repo(context: SnapshotContext) -> set[str]:
+    return {path.name for path in (context.repo.root / "packs").iterdir()}
 
 
 def in_vault(vault: Vault) -> set[str]:
@@ -41,19 +41,19 @@ def in_vault(vault: Vault) -> set[str]:
 
 
 def test_by_itself_a_snapshot_is_cut_only_where_a_vault_gets_it_so_and_it_is_large(tmp_path: Path) -> None:
-    archive, folder, hub = archive_at(tmp_path, vault_layout="auto"), f"{tmp_path}/vault", "hf://datasets/a/b"
-    assert lies_in_chunks(archive, [None, folder], LARGE)
-    assert not lies_in_chunks(archive, [None, folder], 1 << 20)
-    assert not lies_in_chunks(archive, [None, ""], LARGE)
-    assert not lies_in_chunks(archive, [None, hub], LARGE)
-    assert not lies_in_chunks(archive, [folder, hub], LARGE), "the one of the settings gets it too, later"
-    assert not lies_in_chunks(archive, ["colony:", None], LARGE)
-    assert lies_in_chunks(archive, ["colony:", folder], LARGE)
-    assert not lies_in_chunks(archive, ["nonsense://x", None], LARGE)
+    context, folder, hub = context_at(tmp_path, vault_layout="auto"), f"{tmp_path}/vault", "hf://datasets/a/b"
+    assert lies_in_chunks(context, [None, folder], LARGE)
+    assert not lies_in_chunks(context, [None, folder], 1 << 20)
+    assert not lies_in_chunks(context, [None, ""], LARGE)
+    assert not lies_in_chunks(context, [None, hub], LARGE)
+    assert not lies_in_chunks(context, [folder, hub], LARGE), "the one of the settings gets it too, later"
+    assert not lies_in_chunks(context, ["colony:", None], LARGE)
+    assert lies_in_chunks(context, ["colony:", folder], LARGE)
+    assert not lies_in_chunks(context, ["nonsense://x", None], LARGE)
     for layout in ("whole", "chunks"):
-        said = archive_at(tmp_path, snapshot_layout=layout)
+        said = context_at(tmp_path, snapshot_layout=layout)
         assert [lies_in_chunks(said, [place], 1) for place in (None, folder, hub)] == [layout == "chunks"] * 3
-    whole = archive_at(tmp_path, vault_layout="whole")
+    whole = context_at(tmp_path, vault_layout="whole")
     assert not lies_in_chunks(whole, [folder, None], LARGE)
 
 
@@ -63,13 +63,13 @@ def test_a_large_memory_that_goes_to_a_vault_is_never_written_whole(tmp_path: Pa
     text = SystemEntropy()
     for _ in range(30):
         world.call("remember", content=text.hex(500_000))
-    archive = archive_of(world.context())
-    made = create(archive, CreateOptions())
+    context = snapshot_context(world.context())
+    made = create(context, CreateOptions())
     world.close()
     assert made.manifest is not None
     assert made.manifest.chunked
     vault = LocalVault(tmp_path / "vault")
-    assert in_vault(vault) == in_repo(archive)
+    assert in_vault(vault) == in_repo(context)
     assert ids(vault) == [made.id]
 
 
@@ -104,34 +104,34 @@ def test_a_memory_goes_to_a_vault_as_it_lies_and_comes_back(place: tuple[str, di
 
 
 def test_only_packs_that_the_vault_lacks_are_sent(tmp_path: Path) -> None:
-    archive, vault = archive_at(tmp_path / "home"), LocalVault(tmp_path / "vault")
-    put(archive, vault, chunk_into_repo(archive, 1, database()))
+    context, vault = context_at(tmp_path / "home"), LocalVault(tmp_path / "vault")
+    put(context, vault, chunk_into_repo(context, 1, database()))
     before = in_vault(vault)
-    put(archive, vault, id := chunk_into_repo(archive, 2, database(changed=(7,))))
-    assert in_vault(vault) == in_repo(archive) > before
+    put(context, vault, id := chunk_into_repo(context, 2, database(changed=(7,))))
+    assert in_vault(vault) == in_repo(context) > before
     size = sum(one.size for one in vault.list())
-    put(archive, vault, id)
+    put(context, vault, id)
     assert sum(one.size for one in vault.list()) == size
     assert names(vault, "leases/") == []
     assert store_in(vault, id, tmp_path) == database(changed=(7,))
 
 
 def test_a_vault_with_chunks_of_whole_snapshots_goes_on_beside_copied_ones(tmp_path: Path) -> None:
-    archive, vault = archive_at(tmp_path / "home"), LocalVault(tmp_path / "vault")
-    put(archive, vault, old := add_snapshot(archive, 1, database()))
-    put(archive, vault, new := chunk_into_repo(archive, 2, database(changed=(1,))))
-    put(archive, vault, late := add_snapshot(archive, 3, database(changed=(2,))))
+    context, vault = context_at(tmp_path / "home"), LocalVault(tmp_path / "vault")
+    put(context, vault, old := add_snapshot(context, 1, database()))
+    put(context, vault, new := chunk_into_repo(context, 2, database(changed=(1,))))
+    put(context, vault, late := add_snapshot(context, 3, database(changed=(2,))))
     for id, data in ((old, database()), (new, database(changed=(1,))), (late, database(changed=(2,)))):
         assert store_in(vault, id, tmp_path) == data
-    prune_vault(archive, vault, RetentionPolicy(last=1))
+    prune_vault(context, vault, RetentionPolicy(last=1))
     assert ids(vault) == [late]
     assert store_in(vault, late, tmp_path) == database(changed=(2,))
 
 
 def test_an_encrypted_one_goes_to_the_vault_though_nobody_here_can_open_it(tmp_path: Path) -> None:
-    archive, vault = archive_at(tmp_path / "home"), LocalVault(tmp_path / "vault")
-    id = chunk_into_repo(archive, 1, database(), recipients=[recipient()])
-    sync(archive, vault, 5)
+    context, vault = context_at(tmp_path / "home"), LocalVault(tmp_path / "vault")
+    id = chunk_into_repo(context, 1, database(), recipients=[recipient()])
+    sync(context, vault, 5)
     assert [one.chunked for one in list_vault(vault, "default", "default")] == [True]
     identity = Path(identity_file(tmp_path)).read_text().strip()
     assert store_in(vault, id, tmp_path, [identity]) == database()
@@ -160,36 +160,36 @@ def test_an_interrupted_copy_is_no_snapshot_and_goes_on(tmp_path: Path) -> None:
 
     for at in range(counting[1].calls):
         folder = tmp_path / str(at)
-        archive, failing, id = _scene(folder, at, away)
+        context, failing, id = _scene(folder, at, away)
         vault = LocalVault(folder / "vault")
         try:
-            put(archive, failing, id)
+            put(context, failing, id)
         except VaultUnreachable:
             assert ids(vault) in ([], [id])
         if ids(vault):
             assert store_in(vault, id, folder) == database()
-        sync(archive, vault, 5)
+        sync(context, vault, 5)
         assert store_in(vault, id, folder) == database()
-        assert in_vault(vault) == in_repo(archive)
-        put(archive, vault, chunk_into_repo(archive, 2, database(changed=(1,))))
+        assert in_vault(vault) == in_repo(context)
+        put(context, vault, chunk_into_repo(context, 2, database(changed=(1,))))
         assert names(vault, "leases/") == [], "the lease of the broken run is taken away"
 
 
-def _scene(folder: Path, at: int = -1, work: object = lambda: None) -> tuple[Archive, Stepping, str]:
-    archive, vault = archive_at(folder / "home"), LocalVault(folder / "vault")
-    return archive, Stepping(vault, at, work), chunk_into_repo(archive, 1, database())  # type: ignore[arg-type]
+def _scene(folder: Path, at: int = -1, work: object = lambda: None) -> tuple[SnapshotContext, Stepping, str]:
+    context, vault = context_at(folder / "home"), LocalVault(folder / "vault")
+    return context, Stepping(vault, at, work), chunk_into_repo(context, 1, database())  # type: ignore[arg-type]
 
 
 @pytest.mark.parametrize("harm", ["gone", "cut off"])
 def test_what_the_vault_lost_is_sent_again(tmp_path: Path, harm: str) -> None:
-    archive, vault = archive_at(tmp_path / "home"), LocalVault(tmp_path / "vault")
-    put(archive, vault, id := chunk_into_repo(archive, 1, database()))
+    context, vault = context_at(tmp_path / "home"), LocalVault(tmp_path / "vault")
+    put(context, vault, id := chunk_into_repo(context, 1, database()))
     (pack,) = (tmp_path / "vault" / PREFIX / "packs").iterdir()
     if harm == "gone":
         pack.unlink()
     else:
         pack.write_bytes(pack.read_bytes()[:-5])
-    assert [sent.id for sent in sync(archive, vault, 5).sent] == [id]
+    assert [sent.id for sent in sync(context, vault, 5).sent] == [id]
     assert store_in(vault, id, tmp_path) == database()
 
 

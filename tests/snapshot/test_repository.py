@@ -16,7 +16,7 @@ from repo_samples import (
     files_of,
     names_on,
     put_sample,
-    sample_body,
+    sample_bundle,
     sample_id,
     sample_manifest,
     stage,
@@ -53,7 +53,7 @@ def test_what_is_put_is_listed_whole(repo: SnapshotRepository, encrypted: bool) 
     (one,) = repo.list()
     assert (one.id, one.damaged, one.size) == (sample_id(1), None, stored.size)
     assert one.path == stored.path
-    assert one.path.read_bytes() == sample_body(1)
+    assert one.path.read_bytes() == sample_bundle(1)
     assert names_on(repo) == files_of(1, encrypted=encrypted) | BOOKKEEPING
 
 
@@ -70,7 +70,7 @@ def test_files_and_folders_are_for_their_owner_only(repo: SnapshotRepository, tm
 
     for path in (tmp_path / "snapshots").rglob("*"):
         wide = path.stat().st_mode & 0o077
-        assert not wide or path.suffix in (".zst", ".age"), path  # a body has the mode it was packed with
+        assert not wide or path.suffix in (".zst", ".age"), path  # a bundle has the mode it was packed with
 
 
 def test_a_repository_that_is_not_there_is_empty(repo: SnapshotRepository) -> None:
@@ -93,7 +93,7 @@ def test_an_id_is_taken_once(repo: SnapshotRepository) -> None:
     assert [one.damaged for one in repo.list()] == [None]
 
 
-def test_a_staged_body_of_another_size_is_refused(repo: SnapshotRepository) -> None:
+def test_a_staged_bundle_of_another_size_is_refused(repo: SnapshotRepository) -> None:
     manifest = sample_manifest(1, b"four")
     with repo.staging() as staging, pytest.raises(SnapshotDamaged):
         repo.put(stage(staging, manifest, b"five!"), manifest, manifest_bytes(manifest))
@@ -148,7 +148,7 @@ def test_a_spoilt_file_makes_a_snapshot_damaged_and_hides_none(
 
 
 def test_one_byte_is_enough_to_be_damaged(repo: SnapshotRepository) -> None:
-    """Of all that is small: flips in the body are for `verify` to find."""
+    """Of all that is small: flips in the bundle are for `verify` to find."""
     put_sample(repo, 1)
     for name in sorted(files_of(1)):
         path = repo.root / name
@@ -278,7 +278,7 @@ def test_a_newest_whose_put_was_left_halfway_is_not_expected(repo: SnapshotRepos
     assert repo.newest_expected() == 2
 
 
-def test_a_newest_that_somebody_else_removed_is_missed(repo: SnapshotRepository) -> None:
+def test_a_newest_that_somebundle_else_removed_is_missed(repo: SnapshotRepository) -> None:
     for sequence in (1, 2, 3):
         put_sample(repo, sequence)
     for name in files_of(3):
@@ -455,10 +455,10 @@ def test_a_link_that_looks_like_a_staging_folder_leads_nowhere(repo: SnapshotRep
 
 
 def test_a_put_that_fails_leaves_nothing(repo: SnapshotRepository) -> None:
-    body = sample_body(1)
-    manifest = sample_manifest(1, body)
+    bundle = sample_bundle(1)
+    manifest = sample_manifest(1, bundle)
     with repo.staging() as staging:
-        path = stage(staging, manifest, body)
+        path = stage(staging, manifest, bundle)
         repo.sweep()
         (repo.root / f".{sample_id(1)}.manifest.json.new").mkdir()  # in the way of the manifest
         with pytest.raises(StorageFailed):
@@ -480,7 +480,7 @@ def test_what_is_exported_is_whole_elsewhere(repo: SnapshotRepository, tmp_path:
     assert {path.name for path in target.iterdir()} == files_of(7)
     there = SnapshotRepository(target).find("latest")
     assert there.manifest == repo.find("latest").manifest
-    assert there.path.read_bytes() == sample_body(7, 3_000_000)
+    assert there.path.read_bytes() == sample_bundle(7, 3_000_000)
 
 
 def test_an_export_never_overwrites(repo: SnapshotRepository, tmp_path: Path) -> None:
@@ -494,7 +494,7 @@ def test_an_export_never_overwrites(repo: SnapshotRepository, tmp_path: Path) ->
         assert [path.read_text() for path in folder.iterdir()] == ["somebody's"]
 
 
-def test_an_export_goes_beside_the_bodys_own_name(repo: SnapshotRepository, tmp_path: Path) -> None:
+def test_an_export_goes_beside_the_bundles_own_name(repo: SnapshotRepository, tmp_path: Path) -> None:
     put_sample(repo, 1)
     repo.export(sample_id(1), tmp_path / f"{sample_id(1)}.tar.zst")
     assert files_of(1) <= {path.name for path in tmp_path.iterdir()}
@@ -514,20 +514,20 @@ def test_an_export_after_a_killed_one_takes_its_leftovers_away(repo: SnapshotRep
     assert {path.name for path in target.iterdir()} == files_of(1)
 
 
-def test_a_body_with_other_bytes_is_not_exported(repo: SnapshotRepository, tmp_path: Path) -> None:
+def test_a_bundle_with_other_bytes_is_not_exported(repo: SnapshotRepository, tmp_path: Path) -> None:
     put_sample(repo, 1)
-    body = repo.root / f"{sample_id(1)}.tar.zst"
-    body.write_bytes(b"X" + body.read_bytes()[1:])
+    bundle = repo.root / f"{sample_id(1)}.tar.zst"
+    bundle.write_bytes(b"X" + bundle.read_bytes()[1:])
 
     with pytest.raises(SnapshotDamaged):
         repo.export(sample_id(1), tmp_path / "again")
     assert list((tmp_path / "again").iterdir()) == []
 
 
-def test_a_pipe_in_the_place_of_a_body_is_not_waited_for(repo: SnapshotRepository, tmp_path: Path) -> None:
-    body = put_sample(repo, 1).path
-    body.unlink()
-    os.mkfifo(body)
+def test_a_pipe_in_the_place_of_a_bundle_is_not_waited_for(repo: SnapshotRepository, tmp_path: Path) -> None:
+    bundle = put_sample(repo, 1).path
+    bundle.unlink()
+    os.mkfifo(bundle)
     seen: list[object] = []
 
     def look() -> None:

@@ -12,7 +12,7 @@ from flows import NEW, OLD, Cli, identity_file, recipient, vault_place
 from harm import flip_bit
 from hub_server import DATASET, TOKEN, HubServer
 from object_server import BUCKET, WRITER, ObjectServer
-from repo_samples import AGENT, TENANT, put_sample, sample_body, sample_id, sample_manifest
+from repo_samples import AGENT, TENANT, put_sample, sample_bundle, sample_id, sample_manifest
 from world import CountingEntropy, StillClock, settings
 
 from holdfast.core.errors import Conflict, VaultUnreachable
@@ -20,7 +20,7 @@ from holdfast.core.ports import Upload, Vault
 from holdfast.core.system import SystemEntropy
 from holdfast.snapshot.bundle.manifest import manifest_bytes
 from holdfast.snapshot.remote.transfer import list_vault
-from holdfast.snapshot.repo.context import Archive
+from holdfast.snapshot.repo.context import SnapshotContext
 from holdfast.snapshot.repo.retention import RetentionPolicy
 from holdfast.snapshot.sync.vault_maintenance import copy, prune_vault, standing, sync
 from holdfast.vault.local import LocalVault
@@ -121,8 +121,8 @@ def test_verification_does_not_trust_the_vault(tmp_path: Path) -> None:
     cli, vault = Cli(tmp_path / "home"), tmp_path / "vault"
     cli.remember(OLD)
     first, second = cli.create("--to", str(vault)), cli.create("--to", str(vault))
-    body = next(vault.rglob(f"{first}.tar.zst"))
-    flip_bit(body)
+    bundle = next(vault.rglob(f"{first}.tar.zst"))
+    flip_bit(bundle)
 
     said = cli("vault", "verify", str(vault))
     found = {one["snapshot"]: one["sound"] for one in said.answer["snapshots"]}
@@ -136,8 +136,8 @@ def test_what_is_damaged_in_a_vault_is_told_to_people_and_goes_as_the_hint_says(
     cli, vault = Cli(tmp_path / "home"), tmp_path / "vault"
     cli.remember(OLD)
     good, bad = cli.create("--to", str(vault)), cli.create("--to", str(vault))
-    body = next(vault.rglob(f"{bad}.tar.zst"))
-    flip_bit(body)
+    bundle = next(vault.rglob(f"{bad}.tar.zst"))
+    flip_bit(bundle)
 
     said = cli.plain("vault", "verify", str(vault))
     assert said.code == 40
@@ -206,9 +206,9 @@ class Failing(VaultWrapper):
 
 
 @pytest.fixture
-def archive(tmp_path: Path) -> Archive:
+def context(tmp_path: Path) -> SnapshotContext:
     known = settings(tmp_path / "home", agent=AGENT)
-    return Archive(tmp_path / "home", known, StillClock(), CountingEntropy(), TENANT)
+    return SnapshotContext(tmp_path / "home", known, StillClock(), CountingEntropy(), TENANT)
 
 
 @pytest.fixture
@@ -221,68 +221,70 @@ def ids(vault: Vault) -> list[str]:
 
 
 @pytest.mark.parametrize("puts", range(12))
-def test_an_interrupted_sync_goes_on_where_it_was(archive: Archive, vault: LocalVault, puts: int) -> None:
+def test_an_interrupted_sync_goes_on_where_it_was(context: SnapshotContext, vault: LocalVault, puts: int) -> None:
     for sequence in (1, 2, 3):
-        put_sample(archive.repo, sequence)
+        put_sample(context.repo, sequence)
     with pytest.raises(VaultUnreachable):
-        sync(archive, Failing(vault, puts), 10)
+        sync(context, Failing(vault, puts), 10)
     assert ids(vault) == [sample_id(3 - done) for done in range(puts // 4)]
 
     again = Failing(vault, 100)
-    done = sync(archive, again, 10)
+    done = sync(context, again, 10)
     assert len(again.put_names) == 12 - puts
     assert len(done.sent) == 3 - puts // 4
     assert ids(vault) == [sample_id(3), sample_id(2), sample_id(1)]
 
 
-def test_a_sync_in_steps_says_what_remains(archive: Archive, vault: LocalVault) -> None:
+def test_a_sync_in_steps_says_what_remains(context: SnapshotContext, vault: LocalVault) -> None:
     for sequence in (1, 2, 3):
-        put_sample(archive.repo, sequence)
+        put_sample(context.repo, sequence)
 
-    done = [sync(archive, vault, 1) for _ in range(4)]
+    done = [sync(context, vault, 1) for _ in range(4)]
     assert [[sent.id for sent in one.sent] for one in done] == [[sample_id(3)], [sample_id(2)], [sample_id(1)], []]
     assert [len(one.remaining) for one in done] == [2, 1, 0, 0]
 
 
-def test_what_is_damaged_on_the_repository_is_told_and_not_sent(archive: Archive, vault: LocalVault) -> None:
-    put_sample(archive.repo, 1)
-    broken = put_sample(archive.repo, 2)
+def test_what_is_damaged_on_the_repository_is_told_and_not_sent(context: SnapshotContext, vault: LocalVault) -> None:
+    put_sample(context.repo, 1)
+    broken = put_sample(context.repo, 2)
     broken.path.unlink()
-    done = sync(archive, vault, 10)
+    done = sync(context, vault, 10)
 
     assert [id for id, _ in done.damaged] == [sample_id(2)]
     assert ids(vault) == [sample_id(1)]
 
 
 def test_what_is_damaged_in_one_vault_does_not_reach_another(
-    archive: Archive, vault: LocalVault, tmp_path: Path
+    context: SnapshotContext, vault: LocalVault, tmp_path: Path
 ) -> None:
     for sequence in (1, 2, 3):
-        put_sample(archive.repo, sequence)
-    sync(archive, vault, 10)
-    body = tmp_path / "vault" / PREFIX / f"{sample_id(2)}.tar.zst"
-    body.write_bytes(b"X" + sample_body(2)[1:])
+        put_sample(context.repo, sequence)
+    sync(context, vault, 10)
+    bundle = tmp_path / "vault" / PREFIX / f"{sample_id(2)}.tar.zst"
+    bundle.write_bytes(b"X" + sample_bundle(2)[1:])
     (tmp_path / "vault" / PREFIX / f"{sample_id(3)}.tar.zst.sha256").unlink()
     other = LocalVault(tmp_path / "other")
-    done = copy(archive, vault, other, 10)
+    done = copy(context, vault, other, 10)
 
     assert [one.id for one in done.sent] == [sample_id(1)]
     assert [id for id, _ in done.damaged] == [sample_id(3), sample_id(2)]
     assert {one.name.split(".")[0] for one in other.list()} == {f"{PREFIX}{sample_id(1)}"}
 
 
-def test_other_bytes_under_a_name_stop_a_sync(archive: Archive, vault: LocalVault) -> None:
-    put_sample(archive.repo, 1)
+def test_other_bytes_under_a_name_stop_a_sync(context: SnapshotContext, vault: LocalVault) -> None:
+    put_sample(context.repo, 1)
     vault.put(f"{PREFIX}{sample_id(1)}.tar.zst", BytesIO(b"somebody's"))
 
     with pytest.raises(Conflict):
-        sync(archive, vault, 10)
+        sync(context, vault, 10)
 
 
-def test_pruning_removes_the_manifest_first_and_never_the_newest_whole_one(archive: Archive, vault: LocalVault) -> None:
+def test_pruning_removes_the_manifest_first_and_never_the_newest_whole_one(
+    context: SnapshotContext, vault: LocalVault
+) -> None:
     for sequence in range(1, 6):
-        put_sample(archive.repo, sequence)
-    sync(archive, vault, 10)
+        put_sample(context.repo, sequence)
+    sync(context, vault, 10)
     deleted: list[str] = []
 
     class Noting(VaultWrapper):
@@ -290,40 +292,40 @@ def test_pruning_removes_the_manifest_first_and_never_the_newest_whole_one(archi
             deleted.append(name)
             super().delete(name)
 
-    looked = prune_vault(archive, Noting(vault), RetentionPolicy(last=2), dry_run=True)
+    looked = prune_vault(context, Noting(vault), RetentionPolicy(last=2), dry_run=True)
     assert (looked.plan.remove, deleted) == ((sample_id(3), sample_id(2), sample_id(1)), [])
-    done = prune_vault(archive, Noting(vault), RetentionPolicy(last=2))
+    done = prune_vault(context, Noting(vault), RetentionPolicy(last=2))
     assert done.removed == looked.plan.remove
     assert ids(vault) == [sample_id(5), sample_id(4)]
     assert [name for name in deleted[::4]] == [f"{PREFIX}{id}.manifest.json" for id in done.removed]
     assert len(deleted) == 12
 
 
-def test_damaged_ones_do_not_count_as_kept(archive: Archive, vault: LocalVault) -> None:
+def test_damaged_ones_do_not_count_as_kept(context: SnapshotContext, vault: LocalVault) -> None:
     for sequence in (1, 2):
-        put_sample(archive.repo, sequence)
-    sync(archive, vault, 10)
+        put_sample(context.repo, sequence)
+    sync(context, vault, 10)
     vault.delete(f"{PREFIX}{sample_id(2)}.tar.zst")
-    done = prune_vault(archive, vault, RetentionPolicy(last=1))
+    done = prune_vault(context, vault, RetentionPolicy(last=1))
 
     assert done.removed == ()
     assert ids(vault) == [sample_id(1)]
 
 
 def test_what_was_sent_halfway_is_counted_and_goes_only_if_that_is_asked_for(
-    archive: Archive, vault: LocalVault
+    context: SnapshotContext, vault: LocalVault
 ) -> None:
-    put_sample(archive.repo, 1)
-    sync(archive, vault, 10)
+    put_sample(context.repo, 1)
+    sync(context, vault, 10)
     manifest = sample_manifest(9, b"x")
-    vault.put(f"{PREFIX}{manifest.body_name}", BytesIO(b"x"))
+    vault.put(f"{PREFIX}{manifest.bundle_name}", BytesIO(b"x"))
 
-    assert standing(archive, vault).leftovers == 1
-    assert prune_vault(archive, vault, RetentionPolicy(last=1)).leftovers == 0
-    assert prune_vault(archive, vault, RetentionPolicy(last=1), tidy=True, dry_run=True).leftovers == 1
-    assert standing(archive, vault).leftovers == 1
-    prune_vault(archive, vault, RetentionPolicy(), tidy=True)
-    assert standing(archive, vault).leftovers == 0
+    assert standing(context, vault).leftovers == 1
+    assert prune_vault(context, vault, RetentionPolicy(last=1)).leftovers == 0
+    assert prune_vault(context, vault, RetentionPolicy(last=1), tidy=True, dry_run=True).leftovers == 1
+    assert standing(context, vault).leftovers == 1
+    prune_vault(context, vault, RetentionPolicy(), tidy=True)
+    assert standing(context, vault).leftovers == 0
     assert ids(vault) == [sample_id(1)]
     vault.put(f"{PREFIX}{sample_id(9)}.manifest.json", BytesIO(manifest_bytes(manifest)))
     assert [one.id for one in list_vault(vault, TENANT, AGENT) if one.damaged] == [sample_id(9)]

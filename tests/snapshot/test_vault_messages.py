@@ -146,8 +146,8 @@ def test_a_memory_folder_alone_is_kept_before_a_restore(cli: Cli, tmp_path: Path
 def test_what_is_damaged_in_a_vault_leads_to_the_list_of_that_vault(cli: Cli, tmp_path: Path) -> None:
     vault = tmp_path / "vault"
     id = cli.create("--to", str(vault))
-    body = next(vault.rglob(f"{id}.tar.zst"))
-    flip_bit(body)
+    bundle = next(vault.rglob(f"{id}.tar.zst"))
+    flip_bit(bundle)
     said = cli("snapshot", "restore", "latest", "--from", str(vault), "--yes")
 
     assert said.code == SnapshotDamaged.exit_code

@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import BinaryIO
 
 import pytest
-from repo_samples import AGENT, TENANT, files_of, names_on, put_sample, sample_body, sample_id, sample_manifest, stage
+from repo_samples import AGENT, TENANT, files_of, names_on, put_sample, sample_bundle, sample_id, sample_manifest, stage
 
 from holdfast.core.errors import (
     Conflict,
@@ -76,7 +76,7 @@ def test_what_is_sent_is_fetched_elsewhere(
     fetched = fetch(vault, TENANT, AGENT, sample_id(1), other)
     assert fetched.damaged is None
     assert fetched.manifest == repo.find("latest").manifest
-    assert fetched.path.read_bytes() == sample_body(1, 3_000_000)
+    assert fetched.path.read_bytes() == sample_bundle(1, 3_000_000)
     assert {name.removeprefix(PREFIX) for name in _names(vault)} == files_of(1, encrypted=encrypted)
     assert [(one.id, one.damaged, one.size) for one in list_vault(vault, TENANT, AGENT)] == [
         (sample_id(1), None, fetched.size)
@@ -137,7 +137,7 @@ def test_other_bytes_in_the_vault_are_a_conflict(repo: SnapshotRepository, vault
 
 def test_a_damaged_snapshot_is_not_sent(repo: SnapshotRepository, vault: LocalVault) -> None:
     stored = put_sample(repo, 1)
-    stored.path.write_bytes(b"X" + sample_body(1)[1:])
+    stored.path.write_bytes(b"X" + sample_bundle(1)[1:])
 
     with pytest.raises(SnapshotDamaged):
         send(repo, sample_id(1), vault)
@@ -176,7 +176,7 @@ def test_spoilt_files_in_the_vault_do_not_reach_the_repository(
     assert fetch(vault, TENANT, AGENT, sample_id(1), other).damaged is None
 
 
-def test_a_body_larger_than_its_manifest_says_is_refused_before_it_is_read(
+def test_a_bundle_larger_than_its_manifest_says_is_refused_before_it_is_read(
     repo: SnapshotRepository, other: SnapshotRepository, vault: LocalVault
 ) -> None:
     put_sample(repo, 1)
@@ -190,13 +190,13 @@ def test_a_body_larger_than_its_manifest_says_is_refused_before_it_is_read(
 
 def test_what_lies_in_the_wrong_place_is_foreign(other: SnapshotRepository, vault: LocalVault, tmp_path: Path) -> None:
     """Somebody put another memory's snapshot where this one's are looked for."""
-    body = sample_body(1)
-    manifest = sample_manifest(1, body, agent="somebody")
+    bundle = sample_bundle(1)
+    manifest = sample_manifest(1, bundle, agent="somebody")
     data = manifest_bytes(manifest)
     name = f"{sample_id(1)}.manifest.json"
     files = {
-        manifest.body_name: body,
-        f"{manifest.body_name}.sha256": sidecar(manifest.body_sha256, manifest.body_name),
+        manifest.bundle_name: bundle,
+        f"{manifest.bundle_name}.sha256": sidecar(manifest.bundle_sha256, manifest.bundle_name),
         name: data,
         f"{name}.sha256": sidecar(sha256(data).hexdigest(), name),
     }
@@ -223,10 +223,10 @@ def test_another_snapshot_of_the_same_id_is_not_replaced(
 ) -> None:
     put_sample(repo, 1)
     send(repo, sample_id(1), vault)
-    body = b"another"
-    manifest = replace(sample_manifest(1, body), tools=(("holdfast", "9"),))
+    bundle = b"another"
+    manifest = replace(sample_manifest(1, bundle), tools=(("holdfast", "9"),))
     with other.staging() as staging:
-        other.put(stage(staging, manifest, body), manifest, manifest_bytes(manifest))
+        other.put(stage(staging, manifest, bundle), manifest, manifest_bytes(manifest))
 
     with pytest.raises(Conflict):
         fetch(vault, TENANT, AGENT, None, other)

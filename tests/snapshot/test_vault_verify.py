@@ -28,9 +28,9 @@ def ids(cli: Cli) -> list[str]:
 
 
 def spoil(cli: Cli, id: str) -> None:
-    body = next(Path(cli.environment["HOLDFAST_VAULT"]).rglob(f"{id}.tar.zst"))
-    body.chmod(0o600)
-    body.write_bytes(bytes(body.stat().st_size))
+    bundle = next(Path(cli.environment["HOLDFAST_VAULT"]).rglob(f"{id}.tar.zst"))
+    bundle.chmod(0o600)
+    bundle.write_bytes(bytes(bundle.stat().st_size))
 
 
 def statuses(answer: dict[str, list[dict[str, object]]]) -> dict[object, object]:

@@ -8,15 +8,15 @@
 
 from __future__ import annotations
 
-AGE = ".age"  # after the name of a body that is encrypted
-BODY = ".tar.zst"
+AGE = ".age"  # after the name of a bundle that is encrypted
+BUNDLE = ".tar.zst"
 CHUNK_INDEX = ".chunks"
 MANIFEST = ".manifest.json"
 SIDECAR = ".sha256"
 
 CHUNK_INDEXES = (CHUNK_INDEX, CHUNK_INDEX + AGE)
-BODIES = (BODY, BODY + AGE, *CHUNK_INDEXES)
-SUFFIXES = tuple(f"{name}{more}" for name in (*BODIES, MANIFEST) for more in ("", SIDECAR))
+BUNDLES = (BUNDLE, BUNDLE + AGE, *CHUNK_INDEXES)
+SUFFIXES = tuple(f"{name}{more}" for name in (*BUNDLES, MANIFEST) for more in ("", SIDECAR))
 
 
 def is_bundle_path(text: str) -> bool:

@@ -18,7 +18,7 @@ from holdfast.core.version import VERSION
 from holdfast.engine import CANNOT_OPEN, Engine
 from holdfast.ops.server.admin import quota_health
 from holdfast.serve.events.broker import Broker
-from holdfast.snapshot.repo.context import archive_of
+from holdfast.snapshot.repo.context import snapshot_context
 from holdfast.snapshot.status import age_of_newest
 from holdfast.snapshot.sync.send_backlog import waiting
 from holdfast.store.tables import MEMORIES, TABLES
@@ -69,10 +69,10 @@ def _store(engine: Engine) -> Iterator[str]:
 
 def _snapshots(engine: Engine) -> Iterator[str]:
     tenants = engine.store.read().tenants()
-    archives = [archive_of(engine.context(Caller(tenant=tenant, name="metrics"))) for tenant in tenants]
-    ages = [age for archive in archives if (age := age_of_newest(archive)) is not None]
+    contexts = [snapshot_context(engine.context(Caller(tenant=tenant, name="metrics"))) for tenant in tenants]
+    ages = [age for context in contexts if (age := age_of_newest(context)) is not None]
     yield from gauge("holdfast_snapshot_age_seconds", {(): max(0, *ages) / 1000} if ages else {})
-    yield from gauge("holdfast_snapshots_waiting", {(): sum(len(waiting(archive)) for archive in archives)})
+    yield from gauge("holdfast_snapshots_waiting", {(): sum(len(waiting(context)) for context in contexts)})
 
 
 def _broker(broker: Broker | None) -> Iterator[str]:

@@ -11,7 +11,7 @@ from holdfast.core.disk import disk_faults
 from holdfast.core.errors import DataDamaged, Fault, NotFound
 from holdfast.snapshot.bundle.reader import unpack
 from holdfast.snapshot.bundle.types import Manifest
-from holdfast.snapshot.repo.context import Archive
+from holdfast.snapshot.repo.context import SnapshotContext
 from holdfast.snapshot.repo.orphans import changing_names
 from holdfast.snapshot.repo.store_cache import drop, keep, place_of_opened, reading_kept
 from holdfast.snapshot.resolve import (
@@ -47,7 +47,7 @@ class PastMemory:
 
 
 @contextmanager
-def laid_out(archive: Archive, named: SnapshotSelector, *, reading: bool = True) -> Iterator[ExtractedSnapshot]:
+def laid_out(context: SnapshotContext, named: SnapshotSelector, *, reading: bool = True) -> Iterator[ExtractedSnapshot]:
     """All of the snapshot as files for the length of a block, in which it is not removed. Without `reading` it has to
     be one that may become live, though it is only read now.
 
@@ -56,44 +56,44 @@ def laid_out(archive: Archive, named: SnapshotSelector, *, reading: bool = True)
             be used.
     """
     named = replace(named, reading=reading)
-    with archive.repo.staging() as staging, sought(archive, named) as found:
-        manifest = trusted(archive, named, found)
+    with context.repo.staging() as staging, sought(context, named) as found:
+        manifest = trusted(context, named, found)
         unpack(
-            found.folder / manifest.body_name,
+            found.folder / manifest.bundle_name,
             manifest,
             staging,
-            identities_of(archive, named),
+            identities_of(context, named),
             hasty=lambda path: True,
         )
         yield ExtractedSnapshot(manifest, staging)
 
 
 @contextmanager
-def past(archive: Archive, named: SnapshotSelector) -> Iterator[PastMemory]:
+def past(context: SnapshotContext, named: SnapshotSelector) -> Iterator[PastMemory]:
     """The memory of that moment. Faults as of `laid_out`."""
     named = replace(named, reading=True)
-    with sought(archive, named) as found:
-        place = _place(archive, found)
+    with sought(context, named) as found:
+        place = _place(context, found)
         if place is not None:
             try:
                 with reading_kept(place) as is_kept:
                     if is_kept and (store := _reopened(place)):
                         # The bytes it came from were verified then; signer and owner are checked again.
                         with closing(store):
-                            yield PastMemory(trusted(archive, named, found, raw=False), store)
+                            yield PastMemory(trusted(context, named, found, raw=False), store)
                             return
             except DataDamaged:  # the snapshot itself may be whole: the next query unpacks it again
                 drop(place)
                 raise
-        with _unpacked(archive, named, found, place) as then:
+        with _unpacked(context, named, found, place) as then:
             yield then
 
 
-def _place(archive: Archive, found: ResolvedSnapshot) -> Path | None:
+def _place(context: SnapshotContext, found: ResolvedSnapshot) -> Path | None:
     """Where the store of the snapshot is kept, or would be; None if it is not to be."""
     if found.place != LOCAL_REPOSITORY:
         return None
-    manifest = archive.repo.find(found.id).manifest
+    manifest = context.repo.find(found.id).manifest
     return place_of_opened(found.folder, manifest, store_schema()) if manifest and not manifest.encrypted else None
 
 
@@ -106,12 +106,12 @@ def _reopened(place: Path) -> PastStore | None:
 
 @contextmanager
 def _unpacked(
-    archive: Archive, named: SnapshotSelector, found: ResolvedSnapshot, place: Path | None
+    context: SnapshotContext, named: SnapshotSelector, found: ResolvedSnapshot, place: Path | None
 ) -> Iterator[PastMemory]:
-    with archive.repo.staging() as staging:
-        manifest = trusted(archive, named, found)
-        body, identities = found.folder / manifest.body_name, identities_of(archive, named)
-        unpack(body, manifest, staging, identities, lambda path: path == STORE)
+    with context.repo.staging() as staging:
+        manifest = trusted(context, named, found)
+        bundle, identities = found.folder / manifest.bundle_name, identities_of(context, named)
+        unpack(bundle, manifest, staging, identities, lambda path: path == STORE)
         with closing(open_past(staging / STORE)) as store:
             yield PastMemory(manifest, store)
         # Kept once no process reads it under its first name. If the disk refuses it, the next reader unpacks it again.
@@ -120,13 +120,13 @@ def _unpacked(
                 keep(staging / STORE, place)
 
 
-def at_moment(archive: Archive, moment: int) -> str:
+def at_moment(context: SnapshotContext, moment: int) -> str:
     """The id of the newest whole snapshot that was made at that time or before.
 
     Raises:
         NotFound: there is none.
     """
-    for one in archive.repo.each():
+    for one in context.repo.each():
         if one.manifest is not None and not one.damaged and one.manifest.identity.created_at <= moment:
             return one.id
     raise NotFound(

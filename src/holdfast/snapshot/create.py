@@ -18,7 +18,7 @@ from holdfast.core.errors import DataReadOnly, RateLimited
 from holdfast.core.system import lower_priority
 from holdfast.core.version import VERSION
 from holdfast.snapshot.bundle.encryption import fingerprint
-from holdfast.snapshot.bundle.manifest import body_name, manifest_bytes, signed_bytes
+from holdfast.snapshot.bundle.manifest import bundle_name, manifest_bytes, signed_bytes
 from holdfast.snapshot.bundle.types import (
     ASKED_FOR,
     FORMAT_VERSION,
@@ -32,7 +32,7 @@ from holdfast.snapshot.bundle.types import (
 from holdfast.snapshot.bundle.writer import pack
 from holdfast.snapshot.remote.layout import StagedMemory
 from holdfast.snapshot.remote.local_chunks import cut, foreseeing, lies_in_chunks, staged_bytes
-from holdfast.snapshot.repo.context import Archive
+from holdfast.snapshot.repo.context import SnapshotContext
 from holdfast.snapshot.repo.entries import SnapshotEntry
 from holdfast.snapshot.repo.paths import new_id
 from holdfast.snapshot.repo.repository import SnapshotRepository
@@ -62,7 +62,7 @@ class CreateOptions:
     most_per_hour: int | None = None  # of those made by hand, for callers with a limit
 
 
-def create(archive: Archive, options: CreateOptions) -> SnapshotEntry:
+def create(context: SnapshotContext, options: CreateOptions) -> SnapshotEntry:
     """A snapshot of the memory as it is now, in the repository and, where one is set, in the vault.
 
     Raises:
@@ -71,8 +71,8 @@ def create(archive: Archive, options: CreateOptions) -> SnapshotEntry:
         StorageFull, StorageFailed: it could not be written; no snapshot was made.
         RateLimited: as many were made in the last hour as the options allow.
     """
-    with making(archive, options) as made:
-        put_in_vault(archive, made.stored.id, options.vault, made.fresh)
+    with making(context, options) as made:
+        put_in_vault(context, made.stored.id, options.vault, made.fresh)
     return made.stored
 
 
@@ -85,25 +85,25 @@ class CreatedSnapshot:
 
 
 @contextmanager
-def making(archive: Archive, options: CreateOptions) -> Iterator[CreatedSnapshot]:
+def making(context: SnapshotContext, options: CreateOptions) -> Iterator[CreatedSnapshot]:
     """A new snapshot in the repository. Within the block its plain bytes are still at hand, so that an encrypted one
     can go to a vault as chunks though no key here could open it; others may make snapshots meanwhile. Faults as of
     `create`.
     """
-    with archive.repo.staging() as staging:
-        with archive.locked("create") as result:
-            _check_pace(archive, options.most_per_hour)
-            made = _make(archive, options, staging)
+    with context.repo.staging() as staging:
+        with context.locked("create") as result:
+            _check_pace(context, options.most_per_hour)
+            made = _make(context, options, staging)
             result.about = made.stored.id
         yield made
 
 
-def _check_pace(archive: Archive, most: int | None) -> None:
+def _check_pace(context: SnapshotContext, most: int | None) -> None:
     """Counted in the repository, so that neither a restart nor a second token resets it."""
     if most is None:
         return
-    now = archive.clock.now_ms()
-    newest = (one.manifest.identity for one in archive.repo.each() if one.manifest and not one.damaged)
+    now = context.clock.now_ms()
+    newest = (one.manifest.identity for one in context.repo.each() if one.manifest and not one.damaged)
     last_hour = takewhile(lambda one: now - one.created_at < HOUR_MS, newest)
     recent = [one for one in last_hour if one.created_by == ASKED_FOR and one.created_at <= now]
     if len(recent) < most:
@@ -116,54 +116,54 @@ def _check_pace(archive: Archive, most: int | None) -> None:
     )
 
 
-def create_locked(archive: Archive, options: CreateOptions) -> SnapshotEntry:
+def create_locked(context: SnapshotContext, options: CreateOptions) -> SnapshotEntry:
     """The same for a caller that holds the lock; the vault gets it later (`sync/queue.py`)."""
-    with archive.repo.staging() as staging:
-        return _make(archive, options, staging).stored
+    with context.repo.staging() as staging:
+        return _make(context, options, staging).stored
 
 
-def _make(archive: Archive, options: CreateOptions, staging: Path) -> CreatedSnapshot:
-    repo = archive.repo
+def _make(context: SnapshotContext, options: CreateOptions, staging: Path) -> CreatedSnapshot:
+    repo = context.repo
     repo.sweep()
-    _check_undamaged(archive)
-    seen = seen_now(archive)
-    identity = _identity(archive, repo, options)
-    if archive.settings.vault:
+    _check_undamaged(context)
+    seen = seen_now(context)
+    identity = _identity(context, repo, options)
+    if context.settings.vault:
         note_unsent(repo.root, identity.id)
-    recipients = tuple(_said(options.recipients, archive.settings.snapshot_recipients))
-    capture, body = _packed(archive, options, staging, identity.id, recipients)
-    manifest = _sealed(archive, options, identity, capture, body, recipients)
-    repo.put(staging / body.name, manifest, manifest_bytes(manifest))
-    note_seen(archive, seen)
-    archive.keyring.raise_mark(manifest.signer, made_here(archive), identity.sequence)
+    recipients = tuple(_said(options.recipients, context.settings.snapshot_recipients))
+    capture, bundle = _packed(context, options, staging, identity.id, recipients)
+    manifest = _sealed(context, options, identity, capture, bundle, recipients)
+    repo.put(staging / bundle.name, manifest, manifest_bytes(manifest))
+    note_seen(context, seen)
+    context.keyring.raise_mark(manifest.signer, made_here(context), identity.sequence)
     made = repo.find(identity.id)
-    archive.moved("create", body.size)
-    archive.publish("created", entry_wire(made))
-    return CreatedSnapshot(made, StagedMemory(capture, body, recipients))
+    context.moved("create", bundle.size)
+    context.publish("created", entry_wire(made))
+    return CreatedSnapshot(made, StagedMemory(capture, bundle, recipients))
 
 
-def _check_undamaged(archive: Archive) -> None:
+def _check_undamaged(context: SnapshotContext) -> None:
     """What is known to be damaged is not sealed: as the newest snapshot it would be taken for the memory."""
-    fault = archive.live.store.failure() if archive.live is not None else None
+    fault = context.live.store.failure() if context.live is not None else None
     if isinstance(fault, DataReadOnly):
         raise fault
 
 
 def _packed(
-    archive: Archive, options: CreateOptions, staging: Path, id: str, recipients: tuple[str, ...]
+    context: SnapshotContext, options: CreateOptions, staging: Path, id: str, recipients: tuple[str, ...]
 ) -> tuple[Capture, BundleFile]:
     """The memory as it is now, found sound, and the same as a bundle: one file, or chunks that the repository partly
     has."""
-    redact = _said(options.redact, archive.settings.snapshot_redact)
-    vaults = (options.vault, archive.settings.vault)
-    with foreseeing(archive, vaults, live_bytes(archive), recipients) as foreseen:
-        capture = capture_memory(archive, staging, redact=redact, check=False)
-        if lies_in_chunks(archive, vaults, staged_bytes(capture)):
+    redact = _said(options.redact, context.settings.snapshot_redact)
+    vaults = (options.vault, context.settings.vault)
+    with foreseeing(context, vaults, live_bytes(context), recipients) as foreseen:
+        capture = capture_memory(context, staging, redact=redact, check=False)
+        if lies_in_chunks(context, vaults, staged_bytes(capture)):
             with _checked_beside(capture):
-                return capture, cut(archive, capture, staging, id, recipients, foreseen)
+                return capture, cut(context, capture, staging, id, recipients, foreseen)
         # Not in parallel: packing keeps two processors busy by itself, and writers would wait longer meanwhile.
         check_store(_store_of(capture))
-        return capture, pack(capture, staging / body_name(id, bool(recipients)), id, recipients)
+        return capture, pack(capture, staging / bundle_name(id, bool(recipients)), id, recipients)
 
 
 def _said(asked: T | None, usual: T) -> T:
@@ -191,24 +191,24 @@ def _checked_beside(capture: Capture) -> Iterator[None]:
         checked.result()  # nothing leaves the block before this
 
 
-def _next_sequence(archive: Archive, repo: SnapshotRepository) -> int:
+def _next_sequence(context: SnapshotContext, repo: SnapshotRepository) -> int:
     """A number above that of every snapshot here, and of those that other servers of this memory made: what they send
     to one vault has one order, and the newest is the newest of all."""
     own = repo.next_sequence()
-    if archive.live is None:
+    if context.live is None:
         return own
-    sequence = archive.live.fleet.take_number(f"snapshot/{archive.tenant}/{archive.agent}", own)
+    sequence = context.live.fleet.take_number(f"snapshot/{context.tenant}/{context.agent}", own)
     repo.begin_after(sequence)
     return sequence
 
 
-def _identity(archive: Archive, repo: SnapshotRepository, options: CreateOptions) -> Identity:
-    sequence, now = _next_sequence(archive, repo), archive.clock.now_ms()
+def _identity(context: SnapshotContext, repo: SnapshotRepository, options: CreateOptions) -> Identity:
+    sequence, now = _next_sequence(context, repo), context.clock.now_ms()
     before = repo.newest()
     return Identity(
-        id=new_id(sequence, now, archive.entropy.hex(CHANCE_CHARS)),
-        tenant=archive.tenant,
-        agent=archive.agent,
+        id=new_id(sequence, now, context.entropy.hex(CHANCE_CHARS)),
+        tenant=context.tenant,
+        agent=context.agent,
         label=options.label,
         sequence=sequence,
         parent=before.id if before else None,
@@ -218,30 +218,30 @@ def _identity(archive: Archive, repo: SnapshotRepository, options: CreateOptions
 
 
 def _sealed(
-    archive: Archive,
+    context: SnapshotContext,
     options: CreateOptions,
     identity: Identity,
     capture: Capture,
-    body: BundleFile,
+    bundle: BundleFile,
     recipients: Sequence[str],
 ) -> Manifest:
     manifest = Manifest(
         identity=identity,
-        body_name=body.name,
-        body_size=body.size,
-        body_sha256=body.sha256,
+        bundle_name=bundle.name,
+        bundle_size=bundle.size,
+        bundle_sha256=bundle.sha256,
         schema=(("manifest", FORMAT_VERSION), ("store", capture.store_schema)),
-        artifacts=None if recipients else body.artifacts,
+        artifacts=None if recipients else bundle.artifacts,
         redaction=_hidden(capture.redaction) if recipients else capture.redaction,
         left=() if recipients else capture.left,
         hidden_left=len(capture.left) if recipients else 0,
         recipients=tuple(fingerprint(one) for one in recipients),
         tools=tuple(sorted(_tools().items())),
     )
-    keyring = archive.keyring
+    keyring = context.keyring
     # Where there is a key, what is not signed is not trusted: then all is signed unless that is not wanted. A memory
     # that came back with a trusted key and none of its own gets one, or it could not restore what it makes.
-    if not _said(options.sign, archive.settings.snapshot_sign or keyring.demands()):
+    if not _said(options.sign, context.settings.snapshot_sign or keyring.demands()):
         return manifest
     claimed = replace(manifest, signer=keyring.own() or keyring.new())
     return replace(claimed, signature=keyring.sign(signed_bytes(claimed)))

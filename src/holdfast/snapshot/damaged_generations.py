@@ -7,11 +7,11 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from holdfast.core.errors import Conflict, DataDamaged, Fault, NotFound
-from holdfast.snapshot.repo.context import Archive
+from holdfast.snapshot.repo.context import SnapshotContext
 from holdfast.snapshot.sources.restore_plan import drop_kept
 from holdfast.store.damage import Damage, note_damage, read_damage
 from holdfast.store.data_folder import DataFolder
-from holdfast.store.engine_port import Home
+from holdfast.store.engine_port import OpenMemory
 
 SEE = "holdfast snapshot salvage --dry-run"
 
@@ -66,11 +66,11 @@ def _bytes_in(folder: Path) -> int:
     return sum(one.stat().st_size for one in folder.glob("*") if one.is_file())
 
 
-def damaged_by_restore(archive: Archive, live: Home) -> tuple[str, ...]:
+def damaged_by_restore(context: SnapshotContext, live: OpenMemory) -> tuple[str, ...]:
     """The generations that a restore leaves damaged behind: the live one if it is, all where nothing records which."""
     if not isinstance(live.store.failure(), DataDamaged):
         return ()
-    folder = DataFolder(archive.home)
+    folder = DataFolder(context.home)
     name = live_name(folder)
     return (name,) if name is not None else tuple(folder.generations())
 
@@ -98,7 +98,7 @@ def no_longer_copied(home: Path, leaving: str | None = None) -> None:
             )
 
 
-def discard(archive: Archive, name: str) -> DamagedGeneration:
+def discard(context: SnapshotContext, name: str) -> DamagedGeneration:
     """Remove a damaged generation for good.
 
     Raises:
@@ -106,15 +106,15 @@ def discard(archive: Archive, name: str) -> DamagedGeneration:
         Conflict: it is the live one.
         SnapshotsBusy: another process makes, restores or removes snapshots.
     """
-    with archive.locked("discard") as result:
-        found = next((one for one in damaged_generations(archive.home) if one.name == name), None)
+    with context.locked("discard") as result:
+        found = next((one for one in damaged_generations(context.home) if one.name == name), None)
         if found is None:
             raise NotFound(
                 f"discard: there is no damaged generation {name[:40]!r}", hint="List them: holdfast snapshot damaged"
             )
         if found.live:
             raise Conflict(f"discard: {name} is the live memory", hint="Restore a snapshot first.")
-        DataFolder(archive.home).remove(name)
-        drop_kept(archive, [name])
+        DataFolder(context.home).remove(name)
+        drop_kept(context, [name])
         result.about = name
     return found

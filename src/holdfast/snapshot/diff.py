@@ -10,7 +10,7 @@ from pathlib import Path
 from holdfast.core.errors import DataDamaged
 from holdfast.snapshot.browse import ExtractedSnapshot, laid_out
 from holdfast.snapshot.damaged_generations import live_name
-from holdfast.snapshot.repo.context import Archive
+from holdfast.snapshot.repo.context import SnapshotContext
 from holdfast.snapshot.resolve import SnapshotSelector
 from holdfast.snapshot.sources.capture import capture_around, live_memory
 from holdfast.snapshot.sources.folder_diff import FolderDiff, StateChange, diff_folders, diff_state
@@ -45,21 +45,23 @@ class DiffSide:
     folder: Path  # its other members lie under it
 
 
-def difference(archive: Archive, one: SnapshotSelector, other: SnapshotSelector | None, limit: int) -> MemoryDiff:
+def difference(
+    context: SnapshotContext, one: SnapshotSelector, other: SnapshotSelector | None, limit: int
+) -> MemoryDiff:
     """What changed from one snapshot to the other, or to now. Encrypted ones need their identity.
 
     Raises:
         SnapshotDamaged, SnapshotUntrusted, SnapshotTooNew, SnapshotForeign, IdentityNeeded: one may not be used.
     """
     with ExitStack() as stack:
-        a = stack.enter_context(_then(archive, one))
-        b = stack.enter_context(_then(archive, other) if other else live_side(archive))
-        return compared(archive, a, b, limit)
+        a = stack.enter_context(_then(context, one))
+        b = stack.enter_context(_then(context, other) if other else live_side(context))
+        return compared(context, a, b, limit)
 
 
-def compared(archive: Archive, a: DiffSide, b: DiffSide, limit: int) -> MemoryDiff:
-    tables = compare_stores(a.database, b.database, archive.tenant, limit=limit)
-    with archive.repo.staging() as scratch:
+def compared(context: SnapshotContext, a: DiffSide, b: DiffSide, limit: int) -> MemoryDiff:
+    tables = compare_stores(a.database, b.database, context.tenant, limit=limit)
+    with context.repo.staging() as scratch:
         folders = diff_folders(a.folder, b.folder, scratch)
     return MemoryDiff(
         a.name,
@@ -71,8 +73,8 @@ def compared(archive: Archive, a: DiffSide, b: DiffSide, limit: int) -> MemoryDi
 
 
 @contextmanager
-def _then(archive: Archive, named: SnapshotSelector) -> Iterator[DiffSide]:
-    with laid_out(archive, named) as laid:
+def _then(context: SnapshotContext, named: SnapshotSelector) -> Iterator[DiffSide]:
+    with laid_out(context, named) as laid:
         yield side_of(laid)
 
 
@@ -81,23 +83,23 @@ def side_of(laid: ExtractedSnapshot) -> DiffSide:
 
 
 @contextmanager
-def live_side(archive: Archive) -> Iterator[DiffSide]:
+def live_side(context: SnapshotContext) -> Iterator[DiffSide]:
     """The live memory: its database as it is, its folders and state as a snapshot would have them."""
-    with archive.repo.staging() as staging:
-        database = live_memory(archive).as_file(staging, archive.tenant)
-        capture_around(archive, staging, database, redact=archive.settings.snapshot_redact)
+    with context.repo.staging() as staging:
+        database = live_memory(context).as_file(staging, context.tenant)
+        capture_around(context, staging, database, redact=context.settings.snapshot_redact)
         yield DiffSide(NOW, database, staging)
 
 
 @contextmanager
-def readable_side(archive: Archive, folder: Path) -> Iterator[DiffSide]:
+def readable_side(context: SnapshotContext, folder: Path) -> Iterator[DiffSide]:
     """In the place of a damaged live memory: its sound rows, or none. Its folders count as the other side's."""
-    live = live_name(DataFolder(archive.home))
-    with archive.repo.staging() as staging:
+    live = live_name(DataFolder(context.home))
+    with context.repo.staging() as staging:
         try:
             if live is None:
                 raise DataDamaged("there is no live memory")
-            salvage(archive.home / live / DATABASE, staging / DATABASE, archive.tenant)
+            salvage(context.home / live / DATABASE, staging / DATABASE, context.tenant)
         except DataDamaged:
             make_empty(staging / DATABASE)
         yield DiffSide(NOW, staging / DATABASE, folder)

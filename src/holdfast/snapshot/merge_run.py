@@ -22,7 +22,7 @@ from holdfast.snapshot.create import CreateOptions
 from holdfast.snapshot.diff import NOW
 from holdfast.snapshot.merge.conflict_rules import Prefer
 from holdfast.snapshot.merge.records import MergedRecords, merge_into
-from holdfast.snapshot.repo.context import Archive
+from holdfast.snapshot.repo.context import SnapshotContext
 from holdfast.snapshot.repo.latest import BY_RESTORE
 from holdfast.snapshot.resolve import SnapshotSelector
 from holdfast.snapshot.sources.capture import capture_around, live_memory
@@ -66,7 +66,7 @@ class _MergeSide:
 
 
 def merge(
-    archive: Archive,
+    context: SnapshotContext,
     one: SnapshotSelector | None,
     other: SnapshotSelector | None,
     prefer: Choice = "newest",
@@ -82,30 +82,30 @@ def merge(
     """
     if one is None and other is None:
         raise InvalidRequest("merge: both sides are the live memory", hint="Name a snapshot.")
-    with archive.locked("merge") as result, ExitStack() as stack:
-        folder = DataFolder(archive.home)
+    with context.locked("merge") as result, ExitStack() as stack:
+        folder = DataFolder(context.home)
         settle_folders(folder)
-        sides = {at: stack.enter_context(_then(archive, named)) for at, named in enumerate((one, other)) if named}
+        sides = {at: stack.enter_context(_then(context, named)) for at, named in enumerate((one, other)) if named}
         for side in sides.values():
             if side.manifest is not None and not dry_run:
-                archive.repo.begin_after(side.manifest.identity.sequence)
-        options = _options(archive, sides.values(), one or other or SnapshotSelector(""))
-        before = None if dry_run else keep(archive, options)
+                context.repo.begin_after(side.manifest.identity.sequence)
+        options = _options(context, sides.values(), one or other or SnapshotSelector(""))
+        before = None if dry_run else keep(context, options)
         for at in {0, 1} - sides.keys():
-            sides[at] = stack.enter_context(_now(archive))
-        work = _MergeFiles(archive, sides[0], sides[1], prefer, stack.enter_context(archive.repo.staging()))
+            sides[at] = stack.enter_context(_now(context))
+        work = _MergeFiles(context, sides[0], sides[1], prefer, stack.enter_context(context.repo.staging()))
         if dry_run:
-            with archive.repo.staging() as place:
+            with context.repo.staging() as place:
                 return work.told(work.merged(place))
-        told = _made_live(archive, folder, work, options, before)
+        told = _made_live(context, folder, work, options, before)
         result.about = told.generation
     if told.generation is not None:
-        archive.publish("restored", {"id": None, "generation": told.generation, "before": told.before})
-    return replace(told, waiting=offer_waiting(archive))
+        context.publish("restored", {"id": None, "generation": told.generation, "before": told.before})
+    return replace(told, waiting=offer_waiting(context))
 
 
 def merge_file(
-    archive: Archive, name: str, database: Path, named: SnapshotSelector, *, dry_run: bool = False
+    context: SnapshotContext, name: str, database: Path, named: SnapshotSelector, *, dry_run: bool = False
 ) -> MergeResult:
     """Bring the memory of a private database file into the live one, for a caller that holds the lock of snapshots.
     `named` defines how what is live is kept.
@@ -114,43 +114,43 @@ def merge_file(
         DataDamaged: one of the two is not sound.
     """
     with ExitStack() as stack:
-        options = safety_options(archive, BEFORE, named, None)
-        before = None if dry_run else keep(archive, options)
-        now = stack.enter_context(_now(archive))
+        options = safety_options(context, BEFORE, named, None)
+        before = None if dry_run else keep(context, options)
+        now = stack.enter_context(_now(context))
         guest = _MergeSide(name, database, now.folder, None)  # without folders of its own
-        work = _MergeFiles(archive, guest, now, "newest", stack.enter_context(archive.repo.staging()))
+        work = _MergeFiles(context, guest, now, "newest", stack.enter_context(context.repo.staging()))
         if dry_run:
-            return work.told(work.merged(stack.enter_context(archive.repo.staging())))
-        return _made_live(archive, DataFolder(archive.home), work, options, before)
+            return work.told(work.merged(stack.enter_context(context.repo.staging())))
+        return _made_live(context, DataFolder(context.home), work, options, before)
 
 
-def _options(archive: Archive, sides: Iterable[_MergeSide], named: SnapshotSelector) -> CreateOptions:
+def _options(context: SnapshotContext, sides: Iterable[_MergeSide], named: SnapshotSelector) -> CreateOptions:
     """The snapshot of what is live is encrypted if what is merged into it is."""
     manifests = [one.manifest for one in sides]
     sealed = next((one for one in manifests if one is not None and one.encrypted), None)
-    return safety_options(archive, BEFORE, named, sealed)
+    return safety_options(context, BEFORE, named, sealed)
 
 
 @contextmanager
-def _then(archive: Archive, named: SnapshotSelector) -> Iterator[_MergeSide]:
-    with laid_out(archive, named, reading=False) as laid:
+def _then(context: SnapshotContext, named: SnapshotSelector) -> Iterator[_MergeSide]:
+    with laid_out(context, named, reading=False) as laid:
         yield _MergeSide(laid.manifest.identity.id, laid.database, laid.folder, laid.manifest)
 
 
 @contextmanager
-def _now(archive: Archive) -> Iterator[_MergeSide]:
-    with archive.repo.staging() as staging:
+def _now(context: SnapshotContext) -> Iterator[_MergeSide]:
+    with context.repo.staging() as staging:
         database = staging / DATABASE
-        captured = live_memory(archive).capture(database, archive.tenant)
-        capture_around(archive, staging, database, redact=archive.settings.snapshot_redact)
+        captured = live_memory(context).capture(database, context.tenant)
+        capture_around(context, staging, database, redact=context.settings.snapshot_redact)
         yield _MergeSide(NOW, database, staging, None, captured.last_seq)
 
 
 class _MergeFiles:
     """The two sides, and the file in which they become one."""
 
-    def __init__(self, archive: Archive, a: _MergeSide, b: _MergeSide, prefer: Choice, scratch: Path):
-        self._archive, self._scratch = archive, scratch
+    def __init__(self, context: SnapshotContext, a: _MergeSide, b: _MergeSide, prefer: Choice, scratch: Path):
+        self._context, self._scratch = context, scratch
         self._a, self._b = a, b
         self._base, self._guest = (b, a) if b.manifest is None else (a, b)
         chosen: dict[Choice, Prefer] = {
@@ -167,7 +167,7 @@ class _MergeFiles:
 
     def merged(self, place: Path) -> MergedRecords:
         """The merged store in a folder, every row of both sides checked before."""
-        tenant = self._archive.tenant
+        tenant = self._context.tenant
         with disk_faults("merge"):
             place.mkdir(mode=0o700, exist_ok=True)
             shutil.move(self._base.database, place / DATABASE)
@@ -182,27 +182,27 @@ class _MergeFiles:
         if not self.into_now or old.last_seq() == self._base.seq:
             return
         late = self._scratch / "late.db"
-        old.capture(late, self._archive.tenant)
+        old.capture(late, self._context.tenant)
         self._bring(merged, late)
 
     def _bring(self, into: Path, guest: Path) -> MergedRecords:
         store, other = open_file(into), open_past(guest)
         try:
             store.skip_to(store.last_seq() + _ROOM)
-            return merge_into(store, other.read(), self._archive.tenant, self._prefer)
+            return merge_into(store, other.read(), self._context.tenant, self._prefer)
         finally:
             other.close()
             store.close()
 
     def told(self, done: MergedRecords, generation: str | None = None, before: str | None = None) -> MergeResult:
-        with self._archive.repo.staging() as scratch:
+        with self._context.repo.staging() as scratch:
             folders = tuple(one.name for one in diff_folders(self._a.folder, self._b.folder, scratch))
         base: Literal["a", "b"] = "a" if self._base is self._a else "b"
         return MergeResult(self._a.name, self._b.name, base, done, folders, generation, before)
 
 
 def _made_live(
-    archive: Archive, folder: DataFolder, work: _MergeFiles, options: CreateOptions, before: str | None
+    context: SnapshotContext, folder: DataFolder, work: _MergeFiles, options: CreateOptions, before: str | None
 ) -> MergeResult:
     """The merged memory as the live one. Any failure before the switch leaves what is live untouched; and so does a
     merge that brings nothing, for a switch would take away what undo goes back to."""
@@ -213,19 +213,19 @@ def _made_live(
         if work.into_now and not done.any:
             give_up(folder, building)
             return work.told(done, None, before)
-        write_durably(building / ORIGIN, archive.tenant.encode())
+        write_durably(building / ORIGIN, context.tenant.encode())
 
         def build(old: FrozenStore | None) -> str:
             if old is not None:
-                later[0] = keep_last(archive, options)
+                later[0] = keep_last(context, options)
                 work.catch_up(building / DATABASE, old)
-                old.take_along(building / DATABASE, archive.tenant)
+                old.take_along(building / DATABASE, context.tenant)
             name = folder.finish(building)
-            intend(archive.home, name, ())
+            intend(context.home, name, ())
             return name
 
-        generation = switched(archive, live_of(archive), build)
+        generation = switched(context, live_of(context), build)
         told = work.told(done, generation, later[0] or before)
     if folder.previous() is not None:
-        drop_kept(archive, folder.drop_old())
+        drop_kept(context, folder.drop_old())
     return told

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from holdfast.core.errors import SnapshotsBusy
 from holdfast.settings import Settings
 from holdfast.snapshot.bundle.types import ASKED_FOR
-from holdfast.snapshot.repo.context import Archive
+from holdfast.snapshot.repo.context import SnapshotContext
 from holdfast.snapshot.repo.entries import SnapshotEntry
 from holdfast.snapshot.repo.retention import RetentionItem, RetentionPlan, RetentionPolicy, plan
 
@@ -33,7 +33,7 @@ class PruneResult:
 
 
 def prune(
-    archive: Archive,
+    context: SnapshotContext,
     policy: RetentionPolicy,
     *,
     automatic_only: bool = False,
@@ -45,9 +45,9 @@ def prune(
     Raises:
         SnapshotsBusy: another process makes, restores or removes snapshots.
     """
-    with archive.locked("prune"):
-        repo, now = archive.repo, archive.clock.now_ms()
-        decided = plan([_item(archive, one) for one in repo.each()], policy, now, automatic_only, damaged=damaged)
+    with context.locked("prune"):
+        repo, now = context.repo, context.clock.now_ms()
+        decided = plan([_item(context, one) for one in repo.each()], policy, now, automatic_only, damaged=damaged)
         if dry_run:
             return PruneResult(decided, (), ())
         repo.sweep()
@@ -60,11 +60,11 @@ def prune(
                 in_use.append(id)
         repo.sweep()  # the packs that no snapshot needs any more, once for all of them
     if removed:
-        archive.publish("pruned", {"ids": removed})
+        context.publish("pruned", {"ids": removed})
     return PruneResult(decided, tuple(removed), tuple(in_use))
 
 
-def delete(archive: Archive, id: str) -> str:
+def delete(context: SnapshotContext, id: str) -> str:
     """Remove one snapshot; its id.
 
     Raises:
@@ -72,21 +72,21 @@ def delete(archive: Archive, id: str) -> str:
         Conflict: it is the last whole one.
         SnapshotsBusy: it is in use.
     """
-    with archive.locked("delete") as result:
-        whole = result.about = archive.repo.find(id).id
-        archive.repo.delete(whole)
-    archive.publish("deleted", {"id": whole})
+    with context.locked("delete") as result:
+        whole = result.about = context.repo.find(id).id
+        context.repo.delete(whole)
+    context.publish("deleted", {"id": whole})
     return whole
 
 
-def _item(archive: Archive, one: SnapshotEntry) -> RetentionItem:
+def _item(context: SnapshotContext, one: SnapshotEntry) -> RetentionItem:
     about = one.manifest.identity if one.manifest else None
     return RetentionItem(
         id=one.id,
         sequence=one.sequence,
         created_at=about.created_at if about else 0,
         good=not one.damaged,
-        in_use=archive.repo.in_use(one.id),
+        in_use=context.repo.in_use(one.id),
         automatic=about is not None and about.created_by != ASKED_FOR,
         scheduled=about is not None and about.created_by == "schedule",
     )

@@ -19,7 +19,7 @@ from holdfast.snapshot.remote.cache_rebuild import forget
 from holdfast.snapshot.remote.colony import ColonySnapshots, is_colony
 from holdfast.snapshot.remote.transfer import fetch, id_in, latest_in, list_vault, must_be_there
 from holdfast.snapshot.repo.check_results import CheckResult, FileStamp, stamp_of, stamp_of_bundle
-from holdfast.snapshot.repo.context import Archive
+from holdfast.snapshot.repo.context import SnapshotContext
 from holdfast.snapshot.repo.entries import read_manifest_of
 from holdfast.snapshot.repo.key_warnings import note_opened
 from holdfast.snapshot.repo.packs import packs_needed
@@ -61,7 +61,7 @@ class ResolvedSnapshot:
 
 
 @contextmanager
-def sought(archive: Archive, named: SnapshotSelector) -> Iterator[ResolvedSnapshot]:
+def sought(context: SnapshotContext, named: SnapshotSelector) -> Iterator[ResolvedSnapshot]:
     """The bundle that is meant, for the length of a block in which no process removes it.
 
     One in a vault is fetched to a private place: until it is verified it has no business in the repository.
@@ -71,63 +71,63 @@ def sought(archive: Archive, named: SnapshotSelector) -> Iterator[ResolvedSnapsh
         Conflict: the beginning fits several.
     """
     if named.vault and is_colony(named.vault):
-        compacts = ColonySnapshots(archive, named.vault, named.identity)
+        compacts = ColonySnapshots(context, named.vault, named.identity)
         id = None if named.name == LATEST else named.name
-        with archive.repo.staging() as private:
+        with context.repo.staging() as private:
             repo = SnapshotRepository(private / "fetched")
             yield ResolvedSnapshot(repo.root, compacts.fetch(id, repo).id, id is not None, compacts.place, vouched=True)
         return
     if named.vault:
-        vault = ReadOnly(archive.vault(named.vault))
+        vault = ReadOnly(context.vault(named.vault))
         must_be_there(vault)
-        id, passed = _in_vault(archive, vault, named.name)
-        with archive.repo.staging() as private:
+        id, passed = _in_vault(context, vault, named.name)
+        with context.repo.staging() as private:
             repo = SnapshotRepository(private / "fetched")
             try:
-                fetched = fetch(vault, archive.tenant, archive.agent, id, repo)
+                fetched = fetch(vault, context.tenant, context.agent, id, repo)
             except SnapshotDamaged as fault:
-                forget(archive, fault)
+                forget(context, fault)
                 fault.details = {**fault.details, "snapshot": id}
                 fault.hint = f"Use another one. List them with: holdfast vault list {quote(named.vault)}"
                 raise
             own = named.name != LATEST and not named.newest
             yield ResolvedSnapshot(repo.root, fetched.id, own, vault.place, passed=passed)
         return
-    found = _find(archive, named.name)
-    if found.folder != archive.repo.root:
+    found = _find(context, named.name)
+    if found.folder != context.repo.root:
         yield found
         return
-    with archive.repo.hold(found.id):
+    with context.repo.hold(found.id):
         yield found
 
 
-def _in_vault(archive: Archive, vault: Vault, name: str) -> tuple[str, int]:
+def _in_vault(context: SnapshotContext, vault: Vault, name: str) -> tuple[str, int]:
     """The id that is meant there, and the highest number that was passed over for it."""
     if name != LATEST:
-        return id_in(vault, archive.tenant, archive.agent, name), 0
-    latest = latest_in(vault, archive.tenant, archive.agent)
-    genuine = (one.identity.sequence for one in latest.passed if is_genuine(one, archive.keyring))
+        return id_in(vault, context.tenant, context.agent, name), 0
+    latest = latest_in(vault, context.tenant, context.agent)
+    genuine = (one.identity.sequence for one in latest.passed if is_genuine(one, context.keyring))
     return latest.id, max(genuine, default=0)
 
 
-def _find(archive: Archive, name: str) -> ResolvedSnapshot:
+def _find(context: SnapshotContext, name: str) -> ResolvedSnapshot:
     if not is_bundle_path(name):
         # For `latest` a newest one that is damaged or was given up may be passed over; a missing one may not.
-        may_be_older = name != LATEST or archive.repo.is_complete()
-        return ResolvedSnapshot(archive.repo.root, archive.repo.find(name).id, may_be_older, LOCAL_REPOSITORY)
+        may_be_older = name != LATEST or context.repo.is_complete()
+        return ResolvedSnapshot(context.repo.root, context.repo.find(name).id, may_be_older, LOCAL_REPOSITORY)
     path = user_path(name, "id")
     try:
         folder, id = (path if path.is_dir() else path.parent), _id_of(path)
     except OSError as error:
         raise NotFound(f"snapshot: the path cannot be read: {error.strerror}") from error
-    if path.parent.resolve() != archive.repo.root.resolve():
-        return ResolvedSnapshot(folder.resolve(), id, False, made_here(archive))
-    return ResolvedSnapshot(archive.repo.root, archive.repo.find(id).id, True, LOCAL_REPOSITORY)
+    if path.parent.resolve() != context.repo.root.resolve():
+        return ResolvedSnapshot(folder.resolve(), id, False, made_here(context))
+    return ResolvedSnapshot(context.repo.root, context.repo.find(id).id, True, LOCAL_REPOSITORY)
 
 
-def made_here(archive: Archive) -> str:
+def made_here(context: SnapshotContext) -> str:
     """The place of what this memory made itself, wherever a copy of it is met."""
-    return f"{archive.tenant}/{archive.agent}"
+    return f"{context.tenant}/{context.agent}"
 
 
 def _id_of(path: Path) -> str:
@@ -145,49 +145,54 @@ def _id_of(path: Path) -> str:
 
 
 def examine(
-    archive: Archive, named: SnapshotSelector, found: ResolvedSnapshot, *, members: bool = True, raw: bool = True
+    context: SnapshotContext,
+    named: SnapshotSelector,
+    found: ResolvedSnapshot,
+    *,
+    members: bool = True,
+    raw: bool = True,
 ) -> Report:
     """The verification of the bundle, for this memory. Without `raw` its bytes are not read."""
     here = found.place == LOCAL_REPOSITORY
     expect = Expectations(
-        tenant=archive.tenant,
-        agent=None if named.take_over else archive.agent,
-        mark=archive.repo.newest_expected() if here else 0,
+        tenant=context.tenant,
+        agent=None if named.take_over else context.agent,
+        mark=context.repo.newest_expected() if here else 0,
         allow_unsigned=named.allow_unsigned or found.vouched or (named.reading and here),
         older_is_note=found.own or named.allow_older,
         schema=(("store", store_schema()),),
         signer=named.trust,
         passed=found.passed,
     )
-    identities = identities_of(archive, named)
+    identities = identities_of(context, named)
     place = None if here else found.place
     looks = stamp_of_bundle(
         found.folder, found.id
     )  # before its bytes are read: what changes meanwhile is not remembered
-    with archive.counted("verify"):
-        report = verify(found.folder, found.id, archive.keyring, expect, identities, members, place, raw)
+    with context.counted("verify"):
+        report = verify(found.folder, found.id, context.keyring, expect, identities, members, place, raw)
     if here and looks is not None:
-        _remember(archive, found.id, looks, report)
-        _mark_other_snapshots(archive, found.id, report)
+        _remember(context, found.id, looks, report)
+        _mark_other_snapshots(context, found.id, report)
     if report.sound and "members" in report.checked and report.manifest is not None:
-        note_opened(archive, report.manifest, identities)
+        note_opened(context, report.manifest, identities)
     return replace(
         report, place=named.name if is_bundle_path(named.name) else found.id
     )  # latest may be another one soon
 
 
-def _remember(archive: Archive, id: str, looks: FileStamp, report: Report) -> None:
+def _remember(context: SnapshotContext, id: str, looks: FileStamp, report: Report) -> None:
     """For the list. A failure to note it does not change the result."""
     if report.digest is None or "bytes" not in report.checked:
         return
     damage = next((one.message for one in report.findings if one.code == "damaged"), None)
     with suppress(Fault):
-        archive.repo.remember(id, CheckResult(looks, report.digest, archive.clock.now_ms(), damage))
+        context.repo.remember(id, CheckResult(looks, report.digest, context.clock.now_ms(), damage))
 
 
-def _mark_other_snapshots(archive: Archive, id: str, report: Report) -> None:
+def _mark_other_snapshots(context: SnapshotContext, id: str, report: Report) -> None:
     """A damaged pack is damage of every snapshot that needs it, also of those that were read while it was whole."""
-    repo, damaged = archive.repo, set(report.packs)
+    repo, damaged = context.repo, set(report.packs)
     others = [one for one in repo.each() if one.id != id and not one.damaged] if damaged else []
     for one in others:
         with suppress(Fault, OSError):  # as above; and one that just goes need not be noted
@@ -195,42 +200,44 @@ def _mark_other_snapshots(archive: Archive, id: str, report: Report) -> None:
             shared = damaged & packs_needed(one)
             if looks is not None and shared:
                 reason = f"snapshot: pack {min(shared)} is damaged"
-                repo.remember(one.id, CheckResult(looks, digest, archive.clock.now_ms(), reason))
+                repo.remember(one.id, CheckResult(looks, digest, context.clock.now_ms(), reason))
 
 
-def trusted(archive: Archive, named: SnapshotSelector, found: ResolvedSnapshot, *, raw: bool = True) -> Manifest:
+def trusted(
+    context: SnapshotContext, named: SnapshotSelector, found: ResolvedSnapshot, *, raw: bool = True
+) -> Manifest:
     """The manifest of a bundle that may be used. Its members are checked as they are unpacked. Without `raw` its bytes
     are not read: for callers that have its contents already.
 
     Raises:
         SnapshotDamaged, SnapshotUntrusted, SnapshotOlder, SnapshotTooNew, SnapshotForeign, IdentityNeeded: it may not.
     """
-    report = examine(archive, named, found, members=False, raw=raw)
+    report = examine(context, named, found, members=False, raw=raw)
     fault = fault_of(report)
     if fault is not None or report.manifest is None:  # without a manifest there is a finding with the reason
         fault = fault or SnapshotDamaged("snapshot: it has no manifest")
         fault.details = {**fault.details, "snapshot": found.id}
         raise fault
     manifest = report.manifest
-    if named.take_over and named.take_over != archive.agent:
+    if named.take_over and named.take_over != context.agent:
         raise InvalidRequest(
-            f"as: this memory belongs to {archive.agent}", hint="Pass --as with the agent of this memory."
+            f"as: this memory belongs to {context.agent}", hint="Pass --as with the agent of this memory."
         )
     if found.place != LOCAL_REPOSITORY:
-        archive.keyring.raise_mark(manifest.signer, found.place, manifest.identity.sequence)
+        context.keyring.raise_mark(manifest.signer, found.place, manifest.identity.sequence)
     return manifest
 
 
-def identities_of(archive: Archive, named: SnapshotSelector) -> tuple[str, ...]:
+def identities_of(context: SnapshotContext, named: SnapshotSelector) -> tuple[str, ...]:
     """The age identities that may open it."""
-    file = named.identity or archive.settings.snapshot_identity
+    file = named.identity or context.settings.snapshot_identity
     return read_identities(file) if file else ()
 
 
-def highest_at(archive: Archive, named: SnapshotSelector, manifest: Manifest) -> int:
+def highest_at(context: SnapshotContext, named: SnapshotSelector, manifest: Manifest) -> int:
     """The highest number of a snapshot of this memory where this one comes from. What is made afterwards gets a higher
     one, so that it is the newest there."""
     if not named.vault or is_colony(named.vault):
         return manifest.identity.sequence
-    found = list_vault(archive.vault(named.vault), archive.tenant, archive.agent)
+    found = list_vault(context.vault(named.vault), context.tenant, context.agent)
     return max((one.sequence for one in found), default=manifest.identity.sequence)

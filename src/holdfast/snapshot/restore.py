@@ -20,7 +20,7 @@ from holdfast.snapshot.bundle.types import Manifest
 from holdfast.snapshot.create import CreateOptions
 from holdfast.snapshot.damaged_generations import damaged_by_restore, keep_damaged, no_longer_copied
 from holdfast.snapshot.diff import MemoryDiff, compared, live_side, readable_side, side_of
-from holdfast.snapshot.repo.context import Archive
+from holdfast.snapshot.repo.context import SnapshotContext
 from holdfast.snapshot.repo.key_warnings import note_opened
 from holdfast.snapshot.repo.paths import repo_folder
 from holdfast.snapshot.repo.repository import SnapshotRepository
@@ -48,7 +48,7 @@ from holdfast.snapshot.switch import (
 )
 from holdfast.snapshot.sync.queue import offer_waiting
 from holdfast.store.data_folder import DATABASE, DataFolder, FolderLock
-from holdfast.store.engine_port import FrozenStore, Home
+from holdfast.store.engine_port import FrozenStore, OpenMemory
 from holdfast.store.portable import prepare, take_along
 
 Rows = tuple[tuple[str, int], ...]
@@ -71,7 +71,7 @@ class RestoreResult:
     waiting: str | None = None  # why the vault has not got the snapshot of what was live
 
 
-def restore(archive: Archive, named: SnapshotSelector, *, alone: bool = False) -> RestoreResult:
+def restore(context: SnapshotContext, named: SnapshotSelector, *, alone: bool = False) -> RestoreResult:
     """Make the snapshot's memory the live one. Any failure before the switch leaves the live one untouched.
 
     After it memory folders may fail to follow; the next start or restore lets them.
@@ -86,38 +86,38 @@ def restore(archive: Archive, named: SnapshotSelector, *, alone: bool = False) -
         SnapshotsBusy: another process makes, restores or removes snapshots.
         DataDamaged: what was in it is not sound, or what is live cannot be read.
     """
-    live = live_of(archive)
-    with archive.locked("restore") as result, sought(archive, named) as found:
-        settle_folders(DataFolder(archive.home))
-        manifest = trusted(archive, named, found)
-        archive.repo.begin_after(highest_at(archive, named, manifest))
-        options = safety_options(archive, BEFORE_RESTORE, named, manifest)
-        before = keep(archive, options)
-        archive.moved("restore", manifest.body_size)
-        damaged = damaged_by_restore(archive, live)
-        name, rows, folders, later, behind = _restored(archive, live, named, found, manifest, options, alone, damaged)
+    live = live_of(context)
+    with context.locked("restore") as result, sought(context, named) as found:
+        settle_folders(DataFolder(context.home))
+        manifest = trusted(context, named, found)
+        context.repo.begin_after(highest_at(context, named, manifest))
+        options = safety_options(context, BEFORE_RESTORE, named, manifest)
+        before = keep(context, options)
+        context.moved("restore", manifest.bundle_size)
+        damaged = damaged_by_restore(context, live)
+        name, rows, folders, later, behind = _restored(context, live, named, found, manifest, options, alone, damaged)
         before = later or before
         result.about = name
-    archive.publish("restored", {"id": manifest.identity.id, "generation": name, "before": before})
-    waiting = offer_waiting(archive)
+    context.publish("restored", {"id": manifest.identity.id, "generation": name, "before": before})
+    waiting = offer_waiting(context)
     return RestoreResult(manifest, name, before, dict(rows), folders, behind, damaged, waiting)
 
 
-def preview(archive: Archive, named: SnapshotSelector, limit: int, *, replaces: bool = True) -> MemoryDiff:
+def preview(context: SnapshotContext, named: SnapshotSelector, limit: int, *, replaces: bool = True) -> MemoryDiff:
     """What restoring a snapshot would change: from now to then. What a restore would refuse is refused here too.
 
     Raises:
         Conflict: what is live would be replaced, and could not be kept as well sealed as the snapshots are.
     """
-    with laid_out(archive, named, reading=False) as laid:
+    with laid_out(context, named, reading=False) as laid:
         if replaces:
-            safety_options(archive, BEFORE_RESTORE, named, laid.manifest)
+            safety_options(context, BEFORE_RESTORE, named, laid.manifest)
         try:
-            with live_side(archive) as now:
-                return compared(archive, now, side_of(laid), limit)
+            with live_side(context) as now:
+                return compared(context, now, side_of(laid), limit)
         except (DataDamaged, DataTooNew, RestorePending) as fault:
-            with readable_side(archive, laid.folder) as rest:
-                found = compared(archive, rest, side_of(laid), limit)
+            with readable_side(context, laid.folder) as rest:
+                found = compared(context, rest, side_of(laid), limit)
             return replace(found, unread=_unread(fault))
 
 
@@ -130,7 +130,7 @@ def _unread(fault: Fault) -> str:
     return "The live memory is damaged; only its readable rows are compared."
 
 
-def branch(archive: Archive, named: SnapshotSelector, target: Path) -> RestoreResult:
+def branch(context: SnapshotContext, named: SnapshotSelector, target: Path) -> RestoreResult:
     """Start a second memory from a snapshot in a new folder; the live one is not touched.
 
     Raises:
@@ -147,19 +147,19 @@ def branch(archive: Archive, named: SnapshotSelector, target: Path) -> RestoreRe
             raise Conflict("into: another process created a memory there")
         # it was empty: all that is there now was begun here
         with OnFailure(shutil.rmtree, place, ignore_errors=True):
-            return plant(archive, named, folder)
+            return plant(context, named, folder)
 
 
-def plant(archive: Archive, named: SnapshotSelector, folder: DataFolder) -> RestoreResult:
+def plant(context: SnapshotContext, named: SnapshotSelector, folder: DataFolder) -> RestoreResult:
     """Begin an empty data folder with a snapshot; call it with that folder's lock held."""
-    with sought(archive, named) as found:
-        manifest = trusted(archive, named, found)
+    with sought(context, named) as found:
+        manifest = trusted(context, named, found)
         building = folder.new_generation()
         with OnFailure(give_up, folder, building):
-            rows = _built(archive, named, found, manifest, building)
-            repo = SnapshotRepository(repo_folder(folder.home, archive.tenant, archive.agent))
-            repo.begin_after(highest_at(archive, named, manifest))
-            exchanges = stage_folders(archive, building / _BUNDLE, folder.home)
+            rows = _built(context, named, found, manifest, building)
+            repo = SnapshotRepository(repo_folder(folder.home, context.tenant, context.agent))
+            repo.begin_after(highest_at(context, named, manifest))
+            exchanges = stage_folders(context, building / _BUNDLE, folder.home)
             shutil.rmtree(building / _BUNDLE)
             # A generation that is alone is live even before the pointer: what its folders are to become is noted first.
             intend(folder.home, folder.name_of(building), exchanges)
@@ -170,8 +170,8 @@ def plant(archive: Archive, named: SnapshotSelector, folder: DataFolder) -> Rest
 
 
 def _restored(
-    archive: Archive,
-    live: Home,
+    context: SnapshotContext,
+    live: OpenMemory,
     named: SnapshotSelector,
     found: ResolvedSnapshot,
     manifest: Manifest,
@@ -179,45 +179,45 @@ def _restored(
     alone: bool,
     damaged: Names,
 ) -> tuple[str, Rows, Names, str | None, bool]:
-    folder = DataFolder(archive.home)
+    folder = DataFolder(context.home)
     later: list[str | None] = []
     whole: list[bool] = []  # whether all that is to come along could be read
     building = folder.new_generation()
     exchanges: tuple[FolderSwap, ...] = ()
     try:
-        rows = _built(archive, named, found, manifest, building)
-        exchanges = stage_folders(archive, building / _BUNDLE, archive.home)
+        rows = _built(context, named, found, manifest, building)
+        exchanges = stage_folders(context, building / _BUNDLE, context.home)
         shutil.rmtree(building / _BUNDLE)
 
         def build(old: FrozenStore | None) -> str:
             if old is not None:
-                later.append(keep_last(archive, options))
+                later.append(keep_last(context, options))
             if not alone:
-                whole.extend(_take_along(archive, building / DATABASE, old, damaged))
-            keep_damaged(archive.home, damaged)
-            no_longer_copied(archive.home)
+                whole.extend(_take_along(context, building / DATABASE, old, damaged))
+            keep_damaged(context.home, damaged)
+            no_longer_copied(context.home)
             name = folder.finish(building)
-            intend(archive.home, name, exchanges)
+            intend(context.home, name, exchanges)
             return name
 
-        name = switched(archive, live, build)
+        name = switched(context, live, build)
     except BaseException:
         give_up(folder, building)
-        if pending(archive.home) is None:  # what is intended is put in place or taken back, now or at the next start
+        if pending(context.home) is None:  # what is intended is put in place or taken back, now or at the next start
             drop_staged(exchanges)
         raise
     if folder.previous() is not None:  # otherwise nothing records which of the others was live: all of them stay
-        drop_kept(archive, folder.drop_old())
+        drop_kept(context, folder.drop_old())
     behind = alone or (bool(damaged) and whole != [True])
     return name, rows, tuple(one.live.name for one in exchanges), next(iter(later), None), behind
 
 
-def _take_along(archive: Archive, database: Path, old: FrozenStore | None, damaged: Names) -> Iterator[bool]:
+def _take_along(context: SnapshotContext, database: Path, old: FrozenStore | None, damaged: Names) -> Iterator[bool]:
     """Bring along what is not the tenant's memory, from what was live; whether all of it was read, if there is any."""
     if old is not None:
-        yield old.take_along(database, archive.tenant)
-    elif (left := _left(archive.home, damaged)) is not None:
-        yield take_along(database, left, archive.tenant)
+        yield old.take_along(database, context.tenant)
+    elif (left := _left(context.home, damaged)) is not None:
+        yield take_along(database, left, context.tenant)
 
 
 def _left(home: Path, damaged: Names) -> Path | None:
@@ -228,19 +228,19 @@ def _left(home: Path, damaged: Names) -> Path | None:
 
 
 def _built(
-    archive: Archive, named: SnapshotSelector, found: ResolvedSnapshot, manifest: Manifest, building: Path
+    context: SnapshotContext, named: SnapshotSelector, found: ResolvedSnapshot, manifest: Manifest, building: Path
 ) -> Rows:
     """The snapshot's store in the folder of the next generation, checked; its other members beside it."""
-    identities = identities_of(archive, named)
+    identities = identities_of(context, named)
     # The store becomes durable with its generation, and on its way there while its rows are checked.
-    unpack(found.folder / manifest.body_name, manifest, building / _BUNDLE, identities, hasty=STORE.__eq__)
-    note_opened(archive, manifest, identities)
+    unpack(found.folder / manifest.bundle_name, manifest, building / _BUNDLE, identities, hasty=STORE.__eq__)
+    note_opened(context, manifest, identities)
     try:
         (building / _BUNDLE / STORE).rename(building / DATABASE)
     except OSError as error:
         raise disk_fault(error, "restore the store") from error
     owner = manifest.identity.agent
-    renamed = (owner, archive.agent) if named.take_over and owner != archive.agent else None
-    rows, _ = prepare(building / DATABASE, archive.tenant, agent=renamed, own=found.place == LOCAL_REPOSITORY)
-    write_durably(building / ORIGIN, archive.tenant.encode())
+    renamed = (owner, context.agent) if named.take_over and owner != context.agent else None
+    rows, _ = prepare(building / DATABASE, context.tenant, agent=renamed, own=found.place == LOCAL_REPOSITORY)
+    write_durably(building / ORIGIN, context.tenant.encode())
     return rows

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from itertools import islice
 
 from holdfast.snapshot.bundle.types import Manifest
-from holdfast.snapshot.repo.context import Archive
+from holdfast.snapshot.repo.context import SnapshotContext
 from holdfast.snapshot.repo.entries import SnapshotEntry
 
 # A manifest names every file of a memory: of many only the newest are read.
@@ -27,16 +27,16 @@ class RepositoryHealth:
         return self.newest.manifest if self.newest else None
 
 
-def snapshot_health(archive: Archive) -> RepositoryHealth:
+def snapshot_health(context: SnapshotContext) -> RepositoryHealth:
     """The state of the repository: counts of all, a look at the newest."""
-    repo = archive.repo
+    repo = context.repo
     damaged = tuple(one.id for one in islice(repo.each(), GLANCES) if one.damaged)
     return RepositoryHealth(repo.count(), repo.bytes(), repo.newest(), damaged)
 
 
-def age_of_newest(archive: Archive) -> int | None:
+def age_of_newest(context: SnapshotContext) -> int | None:
     """Milliseconds since the newest good snapshot; negative if the clock was set back; None if there is none."""
-    newest = archive.repo.newest()
+    newest = context.repo.newest()
     if newest is None or newest.manifest is None:
         return None
-    return archive.clock.now_ms() - newest.manifest.identity.created_at
+    return context.clock.now_ms() - newest.manifest.identity.created_at

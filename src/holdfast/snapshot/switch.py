@@ -15,14 +15,14 @@ from holdfast.core.model import Json, Lifecycle
 from holdfast.snapshot.bundle.encryption import recipient_beside, recipients_of
 from holdfast.snapshot.bundle.types import Manifest
 from holdfast.snapshot.create import CreateOptions, create_locked
-from holdfast.snapshot.repo.context import Archive
+from holdfast.snapshot.repo.context import SnapshotContext
 from holdfast.snapshot.repo.latest import BY_RESTORE, RESTORE_LABEL
 from holdfast.snapshot.resolve import SnapshotSelector, identities_of
 from holdfast.snapshot.sources.capture import folders_of
 from holdfast.snapshot.sources.change_check import is_changed
 from holdfast.snapshot.sources.restore_plan import settle_folders
 from holdfast.store.data_folder import DataFolder
-from holdfast.store.engine_port import Build, Home
+from holdfast.store.engine_port import Build, OpenMemory
 from holdfast.store.port import is_damaged
 from holdfast.store.tables import ANSWERS, AUDIT, TABLES, TOKENS
 
@@ -30,69 +30,69 @@ BEFORE_RESTORE = CreateOptions(label=RESTORE_LABEL, made_by=BY_RESTORE)
 ORIGIN = "origin"  # in a generation that was restored or merged: whose memory was
 
 
-def live_of(archive: Archive) -> Home:
+def live_of(context: SnapshotContext) -> OpenMemory:
     """The memory that is live here.
 
     Raises:
         Conflict: none is.
     """
-    if archive.live is None:
+    if context.live is None:
         raise Conflict("restore: no memory is open here")
-    return archive.live
+    return context.live
 
 
 def safety_options(
-    archive: Archive, options: CreateOptions, named: SnapshotSelector, manifest: Manifest | None
+    context: SnapshotContext, options: CreateOptions, named: SnapshotSelector, manifest: Manifest | None
 ) -> CreateOptions:
     """How what is live is to be kept; if nothing will be, no recipients need to be known."""
-    return encrypted_like_newest(archive, options, named, manifest) if _will_be_kept(archive) else options
+    return encrypted_like_newest(context, options, named, manifest) if _will_be_kept(context) else options
 
 
-def _will_be_kept(archive: Archive) -> bool:
+def _will_be_kept(context: SnapshotContext) -> bool:
     """Nothing is kept of a memory with nothing in it: as the newest snapshot it would only be taken for the memory."""
-    live = live_of(archive)
-    if "restore" not in archive.settings.snapshot_before or not live.is_open() or is_damaged(live.store):
+    live = live_of(context)
+    if "restore" not in context.settings.snapshot_before or not live.is_open() or is_damaged(live.store):
         return False  # what is damaged is not sealed: its files are kept instead
-    return not _is_empty(archive, live)
+    return not _is_empty(context, live)
 
 
-def _is_empty(archive: Archive, live: Home) -> bool:
+def _is_empty(context: SnapshotContext, live: OpenMemory) -> bool:
     """Whether nothing is stored; tokens, kept answers and the audit log are no memory. Folders are."""
     try:
         reader = live.store.read()
-        stored = any(reader.count(table, archive.tenant) for table in TABLES if table not in (AUDIT, TOKENS, ANSWERS))
+        stored = any(reader.count(table, context.tenant) for table in TABLES if table not in (AUDIT, TOKENS, ANSWERS))
     except DataDamaged:
         return False
-    return not stored and not any(folder.path.exists() for folder in folders_of(archive))
+    return not stored and not any(folder.path.exists() for folder in folders_of(context))
 
 
-def keep(archive: Archive, options: CreateOptions) -> str | None:
+def keep(context: SnapshotContext, options: CreateOptions) -> str | None:
     """A snapshot of what is live, unless the settings want none or it cannot be opened; then its files stay."""
-    if not _will_be_kept(archive):
+    if not _will_be_kept(context):
         return None
     try:
-        return create_locked(archive, options).id
+        return create_locked(context, options).id
     except DataDamaged:  # it opens, and is damaged inside: that is what a restore is for, and its files are kept
         if _is_sound(
-            archive
+            context
         ):  # what is damaged is the repository or a key, and a sound memory is not given up for that
             raise
         return None
 
 
-def keep_last(archive: Archive, options: CreateOptions) -> str | None:
+def keep_last(context: SnapshotContext, options: CreateOptions) -> str | None:
     """A snapshot of what the newest one does not hold, while no process writes: what was acknowledged a moment ago must
     not be in the old generation alone, which the next restore removes. It is not published: that would be a write."""
-    return keep(replace(archive, publish=_no_listener), options) if is_changed(archive) else None
+    return keep(replace(context, publish=_no_listener), options) if is_changed(context) else None
 
 
 def _no_listener(kind: Lifecycle, body: Json) -> None:
     """Publishes nothing."""
 
 
-def _is_sound(archive: Archive) -> bool:
+def _is_sound(context: SnapshotContext) -> bool:
     try:
-        return not live_of(archive).store.verify()
+        return not live_of(context).store.verify()
     except DataDamaged:
         return False
 
@@ -103,17 +103,17 @@ def give_up(folder: DataFolder, building: Path) -> None:
         folder.abandon(building)
 
 
-def switched(archive: Archive, live: Home, build: Build) -> str:
+def switched(context: SnapshotContext, live: OpenMemory, build: Build) -> str:
     """Go over to the generation that `build` names, then let the folders follow, or take back what they were to do."""
-    folder = DataFolder(archive.home)
+    folder = DataFolder(context.home)
     try:
-        return live.exchange(build, archive.tenant)
+        return live.exchange(build, context.tenant)
     finally:
         settle_folders(folder)
 
 
 def encrypted_like_newest(
-    archive: Archive, options: CreateOptions, named: SnapshotSelector, manifest: Manifest | None
+    context: SnapshotContext, options: CreateOptions, named: SnapshotSelector, manifest: Manifest | None
 ) -> CreateOptions:
     """The options as the settings have them, but encrypted if need be, for the holders of the current identities.
 
@@ -121,12 +121,12 @@ def encrypted_like_newest(
         IdentityNeeded: what is restored is encrypted, and no identity was given that could open it.
         Conflict: no recipient is configured.
     """
-    if manifest is not None and manifest.encrypted and not identities_of(archive, named):
+    if manifest is not None and manifest.encrypted and not identities_of(context, named):
         raise IdentityNeeded("snapshot: it is encrypted, and no identity was given")
-    usual = archive.settings.snapshot_recipients
-    if usual or named.plain_before or not _must_be_encrypted(archive, manifest):
+    usual = context.settings.snapshot_recipients
+    if usual or named.plain_before or not _must_be_encrypted(context, manifest):
         return replace(options, recipients=usual)
-    found = _known_recipients(archive, named)
+    found = _known_recipients(context, named)
     if not found:
         raise Conflict(
             f"{options.label}: snapshots of this memory are encrypted, and no recipient is configured",
@@ -136,15 +136,15 @@ def encrypted_like_newest(
     return replace(options, recipients=found)
 
 
-def _must_be_encrypted(archive: Archive, manifest: Manifest | None) -> bool:
+def _must_be_encrypted(context: SnapshotContext, manifest: Manifest | None) -> bool:
     if manifest is not None and manifest.encrypted:
         return True
-    newest = archive.repo.newest()
+    newest = context.repo.newest()
     return newest is not None and newest.manifest is not None and newest.manifest.encrypted
 
 
-def _known_recipients(archive: Archive, named: SnapshotSelector) -> tuple[str, ...]:
+def _known_recipients(context: SnapshotContext, named: SnapshotSelector) -> tuple[str, ...]:
     """Of the identities at hand; an SSH key does not contain its public one, which is then in a file beside it."""
-    identities = identities_of(archive, named)
-    file = named.identity or archive.settings.snapshot_identity
+    identities = identities_of(context, named)
+    file = named.identity or context.settings.snapshot_identity
     return recipients_of(identities) or (recipient_beside(file, identities) if file else ())

@@ -11,7 +11,7 @@ from holdfast.snapshot.bundle.types import Maker
 from holdfast.snapshot.create import CreateOptions, making
 from holdfast.snapshot.prune import policy_of, prune
 from holdfast.snapshot.remote.layout import StagedMemory
-from holdfast.snapshot.repo.context import Archive, archive_of
+from holdfast.snapshot.repo.context import SnapshotContext, snapshot_context
 from holdfast.snapshot.sources.change_check import is_changed
 from holdfast.snapshot.sync.queue import offer_waiting
 
@@ -32,20 +32,20 @@ def before(ctx: CallContext, work: Work) -> None:
     Raises:
         Fault: no snapshot could be made; the work must not begin.
     """
-    if ctx.home is None or work not in ctx.settings.snapshot_before or not ctx.store.last_seq():
+    if ctx.live is None or work not in ctx.settings.snapshot_before or not ctx.store.last_seq():
         return
-    archive = archive_of(ctx)
-    with making_if_changed(archive, CreateOptions(label=f"before {work}", made_by=_MAKERS[work])) as fresh:
-        offer_waiting(archive, fresh)  # a vault that is away gets it from the schedule; the work need not wait for that
+    context = snapshot_context(ctx)
+    with making_if_changed(context, CreateOptions(label=f"before {work}", made_by=_MAKERS[work])) as fresh:
+        offer_waiting(context, fresh)  # a vault that is away gets it from the schedule; the work need not wait for that
 
 
 @contextmanager
-def making_if_changed(archive: Archive, options: CreateOptions) -> Iterator[Mapping[str, StagedMemory]]:
+def making_if_changed(context: SnapshotContext, options: CreateOptions) -> Iterator[Mapping[str, StagedMemory]]:
     """A snapshot in the repository if the newest one does not hold what is there; older automatic ones leave as the
     settings define. The vault comes after that: while it is away, the repository must not fill the disk."""
-    if not is_changed(archive):
+    if not is_changed(context):
         yield {}
         return
-    with making(archive, options) as made:
-        prune(archive, policy_of(archive.settings), automatic_only=True)
+    with making(context, options) as made:
+        prune(context, policy_of(context.settings), automatic_only=True)
         yield {made.stored.id: made.fresh}

@@ -10,7 +10,7 @@ from holdfast.core.disk import disk_fault
 from holdfast.core.errors import Conflict, DataDamaged, Fault, NotFound
 from holdfast.snapshot.create import CreateOptions
 from holdfast.snapshot.damaged_generations import SEE, no_longer_copied
-from holdfast.snapshot.repo.context import Archive
+from holdfast.snapshot.repo.context import SnapshotContext
 from holdfast.snapshot.repo.latest import BY_RESTORE, UNDO_LABEL
 from holdfast.snapshot.resolve import LATEST, SnapshotSelector
 from holdfast.snapshot.sources.change_check import forget_seen
@@ -35,7 +35,7 @@ class UndoResult:
     waiting: str | None
 
 
-def undo(archive: Archive, named: SnapshotSelector = LAST) -> UndoResult:
+def undo(context: SnapshotContext, named: SnapshotSelector = LAST) -> UndoResult:
     """Make the generation live again that was live before the last switch; `named` defines how what is left is kept.
 
     Raises:
@@ -44,47 +44,47 @@ def undo(archive: Archive, named: SnapshotSelector = LAST) -> UndoResult:
         Conflict: what is left would have to be encrypted, and no recipient is configured.
         SnapshotsBusy: another process makes, restores or removes snapshots.
     """
-    live, folder = live_of(archive), DataFolder(archive.home)
-    with archive.locked("undo") as result:
+    live, folder = live_of(context), DataFolder(context.home)
+    with context.locked("undo") as result:
         settle_folders(folder)
-        name, now = live.undo_target(archive.tenant), folder.current()
+        name, now = live.undo_target(context.tenant), folder.current()
         if name is None:
             raise NotFound(
                 "undo: there is no earlier memory to return to",
                 hint="Restore a snapshot instead: holdfast snapshot list",
             )
         if name == folder.previous():  # otherwise what was replaced is this tenant's alone
-            _check_origin(archive, now)
-        _check_whole(archive, name)
+            _check_origin(context, now)
+        _check_whole(context, name)
         # The next restore removes the generation that is left, with what was remembered in it since it became live.
-        options = safety_options(archive, BEFORE_UNDO, named, None)
-        before = keep(archive, options)
+        options = safety_options(context, BEFORE_UNDO, named, None)
+        before = keep(context, options)
         later: list[str | None] = [None]
 
         def build(old: FrozenStore | None) -> str:
             if old is not None:
-                later[0] = keep_last(archive, options)
-                old.give_back(name, archive.tenant)
-            intend(archive.home, name, folders_of_generation(archive, name, now))
-            no_longer_copied(archive.home, leaving=now)
+                later[0] = keep_last(context, options)
+                old.give_back(name, context.tenant)
+            intend(context.home, name, folders_of_generation(context, name, now))
+            no_longer_copied(context.home, leaving=now)
             return name
 
-        with OnFailure(lambda: _take_back(archive, before, later[0])):
-            switched(archive, live, build)
+        with OnFailure(lambda: _take_back(context, before, later[0])):
+            switched(context, live, build)
         before = later[0] or before
         result.about = name
-    archive.publish("restored", {"id": None, "generation": name, "before": before})
-    return UndoResult(name, before, offer_waiting(archive))
+    context.publish("restored", {"id": None, "generation": name, "before": before})
+    return UndoResult(name, before, offer_waiting(context))
 
 
-def _check_whole(archive: Archive, name: str) -> None:
+def _check_whole(context: SnapshotContext, name: str) -> None:
     """Refuse to go back to a damaged generation, before anything is kept for it.
 
     Raises:
         DataDamaged: it is damaged, or cannot be opened.
     """
-    damage = read_damage(archive.home / name)
-    why = damage.why if damage is not None else live_of(archive).unreadable(name, archive.tenant)
+    damage = read_damage(context.home / name)
+    why = damage.why if damage is not None else live_of(context).unreadable(name, context.tenant)
     if why is not None:
         raise DataDamaged(
             f"undo: the previous memory is damaged ({why})",
@@ -92,22 +92,22 @@ def _check_whole(archive: Archive, name: str) -> None:
         )
 
 
-def _take_back(archive: Archive, *made: str | None) -> None:
+def _take_back(context: SnapshotContext, *made: str | None) -> None:
     """Remove the snapshots that an undo made and does not need: it changed nothing. They were sent nowhere yet."""
     for id in made:
         if id is not None:
             with suppress(Fault):  # the fault that ended the undo reports what is wrong
-                archive.repo.delete(id, last_too=True)
-                forget_seen(archive)
+                context.repo.delete(id, last_too=True)
+                forget_seen(context)
 
 
-def _check_origin(archive: Archive, leaving: str) -> None:
+def _check_origin(context: SnapshotContext, leaving: str) -> None:
     """Refuse to take another tenant's restore back: it would bring this tenant's memory back to that time as well."""
     try:
-        origin = (archive.home / leaving / ORIGIN).read_text("utf-8")
+        origin = (context.home / leaving / ORIGIN).read_text("utf-8")
     except FileNotFoundError:  # it was not restored: an undo is taken back
         return
     except OSError as error:
         raise disk_fault(error, f"read {ORIGIN}") from error
-    if origin != archive.tenant:
+    if origin != context.tenant:
         raise Conflict("undo: the last restore was made by another tenant", hint="Restore a snapshot instead.")

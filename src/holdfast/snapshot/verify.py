@@ -90,7 +90,7 @@ def verify(
     looking = _Verification(folder, id)
     manifest = looking.manifest(expect)
     if manifest is not None:
-        looking.body(manifest, expect, raw)
+        looking.bundle(manifest, expect, raw)
         looking.signature(manifest, keyring, expect)
         looking.sequence(manifest, keyring, expect, place)
         looking.owner(manifest, expect)
@@ -165,31 +165,31 @@ class _Verification:
             self._find("damaged", "snapshot: the manifest belongs to another snapshot")
         return manifest
 
-    def body(self, manifest: Manifest, expect: Expectations, raw: bool) -> None:
+    def bundle(self, manifest: Manifest, expect: Expectations, raw: bool) -> None:
         """The sidecar, then the raw bytes if they are wanted."""
-        self._sidecar(manifest.body_name, manifest.body_sha256, expect.require_sidecars)
+        self._sidecar(manifest.bundle_name, manifest.bundle_sha256, expect.require_sidecars)
         self.checked.append("files")
         self._too_new(manifest, expect)
         if not raw:
             self.unchecked.append("bytes: not requested")
             return
         try:
-            _check_bytes(self.folder / manifest.body_name, manifest)
+            _check_bytes(self.folder / manifest.bundle_name, manifest)
             if manifest.chunked:
-                self._packs(self.folder / manifest.body_name, manifest)
+                self._packs(self.folder / manifest.bundle_name, manifest)
         except SnapshotDamaged as fault:
             self._find("damaged", fault.message)
         self.checked.append("bytes")
 
-    def _packs(self, body: Path, manifest: Manifest) -> None:
+    def _packs(self, bundle: Path, manifest: Manifest) -> None:
         """The raw bytes of every pack that the chunk index names, also after one was found damaged."""
         try:
-            packs = read_packs(read_chunk_index(body, manifest))
+            packs = read_packs(read_chunk_index(bundle, manifest))
         except Malformed as error:
             raise SnapshotDamaged(f"snapshot: the bundle is damaged: {error}") from error
         for one in packs:
             try:
-                _check_file(pack_path(body, one.name), one.size, one.sha256, f"pack {one.name}", "the chunk index")
+                _check_file(pack_path(bundle, one.name), one.size, one.sha256, f"pack {one.name}", "the chunk index")
             except SnapshotDamaged as fault:
                 self.packs.append(one.name)
                 self._find("damaged", fault.message)
@@ -229,7 +229,7 @@ class _Verification:
             self.unchecked.append(f"members: {reason}")
             return
         try:
-            walk(self.folder / manifest.body_name, manifest, identities=identities)
+            walk(self.folder / manifest.bundle_name, manifest, identities=identities)
         except IdentityNeeded as fault:
             self._find("locked", fault.message)
             self.unchecked.append("members: encrypted, and none of the given identities can decrypt them")
@@ -295,7 +295,7 @@ def _read_whole(file: FileIO, most: int) -> bytes:
 
 
 def _check_bytes(path: Path, manifest: Manifest) -> None:
-    _check_file(path, manifest.body_size, manifest.body_sha256, "the body", "its manifest")
+    _check_file(path, manifest.bundle_size, manifest.bundle_sha256, "the bundle", "its manifest")
 
 
 def _check_file(path: Path, size: int, sha256: str, name: str, said: str) -> None:

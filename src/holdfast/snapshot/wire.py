@@ -35,7 +35,7 @@ def entry_wire(one: SnapshotEntry) -> Json:
         "encrypted": manifest.encrypted,
         "layout": "chunks" if manifest.chunked else "whole",
         "redacted": manifest.redaction.applied,
-        "sha256": manifest.body_sha256,
+        "sha256": manifest.bundle_sha256,
     }
 
 

@@ -152,7 +152,7 @@ class LiveMemory(Memory, Protocol):
         ...
 
 
-class Home(Memory, Protocol):
+class OpenMemory(Memory, Protocol):
     """The data folder that this process holds open, and the one generation of it that is live."""
 
     @property

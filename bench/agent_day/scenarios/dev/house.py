@@ -1,4 +1,4 @@
-"""Home automation as a hobby, in German, through Gemini CLI. The user writes short and in lower case."""
+"""OpenMemory automation as a hobby, in German, through Gemini CLI. The user writes short and in lower case."""
 
 from __future__ import annotations
 
@@ -92,7 +92,7 @@ PUMP = session(
         "broker ist auf den neuen nuc umgezogen, 192.168.1.35",
         Edit("secrets.yaml", "mqtt_host: 192.168.1.20", "mqtt_host: 192.168.1.35"),
         Run("mosquitto_sub -h 192.168.1.35 -t '#' -C 1", "zigbee2mqtt/bridge/state online"),
-        "Home Assistant und Zigbee sprechen mit dem Broker auf 192.168.1.35, und es kommen Nachrichten an. Port und Kennwort sind gleich geblieben.",
+        "OpenMemory Assistant und Zigbee sprechen mit dem Broker auf 192.168.1.35, und es kommen Nachrichten an. Port und Kennwort sind gleich geblieben.",
     ),
     turn(
         "pumpe im keller springt alle 3 minuten an",

@@ -26,7 +26,7 @@ from holdfast.ops.registry import BY_NAME
 from holdfast.ops.server.warnings import LOW_SPACE, STORAGE
 from holdfast.settings import Settings
 from holdfast.snapshot.recovery.bootstrap import has_any
-from holdfast.snapshot.repo.context import Archive
+from holdfast.snapshot.repo.context import SnapshotContext
 from holdfast.snapshot.repo.key_warnings import KEY_CODES, key_warnings, needs_keys
 from holdfast.snapshot.sources.swap import MEND
 from holdfast.snapshot.sources.swap_recovery import unfinished
@@ -112,9 +112,9 @@ def _no_folder(settings: Settings) -> Check:
     found = f"{settings.folder} does not exist yet; the first write creates it"
     if not settings.vault or settings.url:
         return Check("data folder", True, found)
-    archive = Archive(settings.folder, settings, SystemClock(), SystemEntropy(), DEFAULT_TENANT)
+    context = SnapshotContext(settings.folder, settings, SystemClock(), SystemEntropy(), DEFAULT_TENANT)
     try:
-        lies_there = has_any(archive)
+        lies_there = has_any(context)
     except Fault as fault:
         return Check("data folder", False, f"{settings.folder} does not exist; {fault.message}", fault.hint)
     if not lies_there:
@@ -293,10 +293,10 @@ def _keys(settings: Settings) -> Iterator[Check]:
     """Keys that would be missed. For a remote memory the server's own health reports them."""
     if settings.url or not settings.folder.exists():
         return
-    archive = Archive(settings.folder, settings, SystemClock(), SystemEntropy(), DEFAULT_TENANT)
+    context = SnapshotContext(settings.folder, settings, SystemClock(), SystemEntropy(), DEFAULT_TENANT)
     try:
-        found = key_warnings(archive)
-        well = "copied and verified" if needs_keys(archive) else _trusted_keys(len(archive.keyring.trusted()))
+        found = key_warnings(context)
+        well = "copied and verified" if needs_keys(context) else _trusted_keys(len(context.keyring.trusted()))
     except Fault as fault:
         yield Check("keys", False, fault.message, fault.hint)
         return

@@ -16,7 +16,7 @@ _told: WeakKeyDictionary[Embedder, dict[tuple[str, str], float]] = WeakKeyDictio
 
 def news(ctx: CallContext) -> str | None:
     """What happened to the memory while no caller was there; other tenants and people in chats are not told."""
-    return ctx.home.news() if ctx.home and ctx.tenant == DEFAULT_TENANT and not ctx.in_chat else None
+    return ctx.live.news() if ctx.live and ctx.tenant == DEFAULT_TENANT and not ctx.in_chat else None
 
 
 def words_only(ctx: CallContext) -> str | None:

@@ -231,9 +231,9 @@ class Operation:
         """Run, and say with the answer what is wrong with the memory: an agent that is told "nothing found" by a memory
         that is damaged, or was never restored, would believe it."""
         answer = self.run(ctx, request)
-        if ctx.home is None or self.tells or self.unguarded or not isinstance(answer, dict):
+        if ctx.live is None or self.tells or self.unguarded or not isinstance(answer, dict):
             return answer
-        trouble = ctx.home.trouble()
+        trouble = ctx.live.trouble()
         notice = f"{trouble.message}. {trouble.hint}" if trouble else news(ctx)
         if notice is None and self.by_meaning:
             notice = words_only(ctx)

@@ -14,7 +14,7 @@ from holdfast.core.errors import Forbidden
 from holdfast.core.times import iso
 from holdfast.ops.framework.fields import moment
 from holdfast.snapshot.browse import at_moment, past
-from holdfast.snapshot.repo.context import archive_of
+from holdfast.snapshot.repo.context import snapshot_context
 from holdfast.snapshot.repo.paths import is_id_prefix
 from holdfast.snapshot.resolve import LATEST, SnapshotSelector
 
@@ -44,12 +44,12 @@ def past_ctx(ctx: CallContext, at: int | str, identity: str | None) -> Iterator[
 @contextmanager
 def snapshot_ctx(ctx: CallContext, named: SnapshotSelector) -> Iterator[tuple[CallContext, SnapshotShape]]:
     """The same in the snapshot that is named."""
-    with past(archive_of(ctx), named) as then:
+    with past(snapshot_context(ctx), named) as then:
         about = then.manifest.identity
         told: SnapshotShape = {"id": about.id, "label": about.label, "createdAt": iso(about.created_at)}
         # What is recalled there must not count here: its sequence numbers may belong to other records.
         yield (
-            dataclasses.replace(ctx, store=then.store, home=None, recalls=RecallCounter(), learning=LearningProgress()),
+            dataclasses.replace(ctx, store=then.store, live=None, recalls=RecallCounter(), learning=LearningProgress()),
             told,
         )
 
@@ -58,4 +58,4 @@ def _id(ctx: CallContext, at: int | str) -> str:
     if isinstance(at, str) and (at == LATEST or is_id_prefix(at)):
         return at
     then = moment(ctx, at, "at")
-    return at_moment(archive_of(ctx), then if then is not None else 0)
+    return at_moment(snapshot_context(ctx), then if then is not None else 0)

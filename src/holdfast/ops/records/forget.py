@@ -17,7 +17,7 @@ from holdfast.intake.forget import forget_memories, forget_observations, forget_
 from holdfast.learn.sessions.summarize import summarize
 from holdfast.ops.framework.fields import CleanLine, Name, Names
 from holdfast.ops.framework.operation import ChatRequest, Operation, Request
-from holdfast.snapshot.repo.context import archive_of
+from holdfast.snapshot.repo.context import snapshot_context
 from holdfast.snapshot.triggers import BULK, before
 from holdfast.store.port import where
 from holdfast.store.tables import MEMORIES, OBSERVATIONS, SESSIONS
@@ -82,14 +82,14 @@ def _known_since(ctx: CallContext, ask: Forget) -> int:
 
 def _snapshots_since(ctx: CallContext, since: int) -> list[str]:
     """Snapshots of this machine from that time on, newest first. Chats do not see them."""
-    if ctx.home is None or ctx.in_chat:
+    if ctx.live is None or ctx.in_chat:
         return []
-    made = (one.manifest.identity for one in archive_of(ctx).repo.each() if one.manifest)
+    made = (one.manifest.identity for one in snapshot_context(ctx).repo.each() if one.manifest)
     return [one.id for one in made if one.created_at >= since]
 
 
 def _how_to_remove(ctx: CallContext, held: list[str]) -> str:
-    others = any(one.id not in held and not one.damaged for one in archive_of(ctx).repo.each())
+    others = any(one.id not in held and not one.damaged for one in snapshot_context(ctx).repo.each())
     first = (
         "" if others else " The only snapshot cannot be deleted: create a new one first with holdfast snapshot create."
     )

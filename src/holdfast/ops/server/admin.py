@@ -24,7 +24,7 @@ from holdfast.ops.server.features import flags
 from holdfast.ops.snapshots.restore import damaged_shape
 from holdfast.snapshot.damaged_generations import damaged_generations
 from holdfast.snapshot.recovery.repair import repair_index
-from holdfast.snapshot.repo.context import archive_of
+from holdfast.snapshot.repo.context import snapshot_context
 from holdfast.snapshot.repo.key_warnings import key_texts
 from holdfast.snapshot.status import age_of_newest
 from holdfast.snapshot.sync.send_backlog import waiting
@@ -101,7 +101,7 @@ def health(ctx: CallContext, ask: Nothing) -> HealthAnswer:
 
     If it is degraded, databaseStatus has the reason and hint what to do.
     """
-    trouble = ctx.home.trouble() if ctx.home is not None else ctx.store.failure()
+    trouble = ctx.live.trouble() if ctx.live is not None else ctx.store.failure()
     measures = _NOTHING_MEASURED
     try:
         measures = _measures(ctx)
@@ -111,7 +111,7 @@ def health(ctx: CallContext, ask: Nothing) -> HealthAnswer:
         RestorePending,
         StoreUnreachable,
     ) as fault:  # it cannot be read: that is the answer
-        trouble = (ctx.home.trouble() if ctx.home is not None else None) or fault
+        trouble = (ctx.live.trouble() if ctx.live is not None else None) or fault
     answer: HealthAnswer = {
         "status": "degraded" if trouble else "healthy",
         "service": "holdfast",
@@ -130,7 +130,7 @@ def health(ctx: CallContext, ask: Nothing) -> HealthAnswer:
         answer["hint"] = trouble.hint
     if measures["quota"]:
         answer["quota"] = measures["quota"]
-    warnings = key_texts(archive_of(ctx)) if ctx.home is not None and ctx.caller.may("admin") else []
+    warnings = key_texts(snapshot_context(ctx)) if ctx.live is not None and ctx.caller.may("admin") else []
     return {**answer, "warnings": warnings} if warnings else answer
 
 
@@ -169,19 +169,19 @@ def _count(ctx: CallContext, reader: Reader, table: Table[Any]) -> int:
 
 def _spool_health(ctx: CallContext) -> SpoolHealth:
     """What hooks left for the server; nothing is reported to others than the owner of the folder."""
-    if ctx.home is None or not ctx.caller.may("root"):
+    if ctx.live is None or not ctx.caller.may("root"):
         return {"waiting": 0, "refused": 0, "dropped": 0}
-    found = spool_status(str(ctx.home.path))
+    found = spool_status(str(ctx.live.path))
     return {"waiting": found.waiting, "refused": found.refused, "dropped": found.dropped}
 
 
 def _snapshots_health(ctx: CallContext) -> SnapshotsHealth:
-    archive = archive_of(ctx)
-    newest, age = archive.repo.newest(), age_of_newest(archive)
+    context = snapshot_context(ctx)
+    newest, age = context.repo.newest(), age_of_newest(context)
     return {
         "newest": newest.id if newest else None,
         "ageSeconds": None if age is None else max(0, age) // 1000,
-        "waiting": len(waiting(archive)),
+        "waiting": len(waiting(context)),
     }
 
 
@@ -353,8 +353,8 @@ def verify(ctx: CallContext, ask: Verify) -> VerifyAnswer:
     With repairIndex the index is first rebuilt from the rows, in a new generation if its pages are damaged. Nothing is
     deleted: the damaged generation is kept aside.
     """
-    repaired = repair_index(archive_of(ctx)) if ask.repair_index else None
-    ctx = dataclasses.replace(ctx, store=ctx.home.store if ctx.home is not None else ctx.store)
+    repaired = repair_index(snapshot_context(ctx)) if ask.repair_index else None
+    ctx = dataclasses.replace(ctx, store=ctx.live.store if ctx.live is not None else ctx.store)
     found = ctx.store.verify()
     answer: VerifyAnswer = {
         "sound": not found,
@@ -365,7 +365,7 @@ def verify(ctx: CallContext, ask: Verify) -> VerifyAnswer:
     if found:
         failure = ctx.store.failure()
         answer["hint"] = failure.hint if failure is not None else f"Repair the index: {REPAIR}"
-    if ctx.home is not None and (kept := damaged_generations(ctx.home.path)):
+    if ctx.live is not None and (kept := damaged_generations(ctx.live.path)):
         answer["damaged"] = [damaged_shape(one) for one in kept]
     return answer
 

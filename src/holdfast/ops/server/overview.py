@@ -20,12 +20,12 @@ from holdfast.ops.server.warnings import STORAGE, Measured, warnings
 from holdfast.recall.views.growth import Growth, growth
 from holdfast.snapshot.damaged_generations import damaged_generations, live_name
 from holdfast.snapshot.recovery.auto_restore import first_restore
-from holdfast.snapshot.repo.context import archive_of
+from holdfast.snapshot.repo.context import snapshot_context
 from holdfast.snapshot.repo.key_warnings import key_warnings
 from holdfast.snapshot.status import RepositoryHealth, snapshot_health
 from holdfast.snapshot.sync.send_backlog import waiting_ms
 from holdfast.store.data_folder import DataFolder
-from holdfast.store.engine_port import Home
+from holdfast.store.engine_port import OpenMemory
 from holdfast.store.port import Condition, where
 from holdfast.store.tables import ACTIONS, LESSONS, MEMORIES, OBSERVATIONS
 
@@ -92,7 +92,7 @@ def overview(ctx: CallContext, ask: Overview) -> OverviewAnswer:
         grown, counts, recent = _contents(ctx, ask)
     except (DataDamaged, DataTooNew, RestorePending):  # the warnings report it
         grown, counts, recent = _unread(ctx, ask.days), {}, []
-    repo = snapshot_health(archive_of(ctx)) if ctx.home else _EMPTY
+    repo = snapshot_health(snapshot_context(ctx)) if ctx.live else _EMPTY
     disk = _disk(ctx, repo) if ctx.caller.may("root") else None
     answer: OverviewAnswer = {
         "status": state["status"],
@@ -161,7 +161,7 @@ def _snapshot_shape(ctx: CallContext, repo: RepositoryHealth) -> SnapshotHealth:
         "damaged": list(repo.damaged),
         "everySeconds": ctx.settings.snapshot_every,
         "vault": (place if root else "yes") if place else None,
-        "path": str(archive_of(ctx).repo.root) if root and ctx.home else None,
+        "path": str(snapshot_context(ctx).repo.root) if root and ctx.live else None,
     }
 
 
@@ -183,30 +183,30 @@ def _newest_shape(ctx: CallContext, repo: RepositoryHealth) -> Json | None:
 
 def _disk(ctx: CallContext, repo: RepositoryHealth) -> DiskAnswer | None:
     """What the data folder takes, without walking it: a generation is a folder of a few files."""
-    home = ctx.home
-    if home is None:
+    memory = ctx.live
+    if memory is None:
         return None
-    live = _live_folder(home)
-    earlier = [one for one in home.path.glob("gen-*") if one != live]
+    generation = _live_folder(memory)
+    earlier = [one for one in memory.path.glob("gen-*") if one != generation]
     return {
-        "database": _database_bytes(ctx, home, live),
+        "database": _database_bytes(ctx, memory, generation),
         "earlier": sum(_bytes_in(one) for one in earlier),
         "snapshots": repo.size,
-        "free": shutil.disk_usage(home.path).free,
-        "path": str(home.path),
+        "free": shutil.disk_usage(memory.path).free,
+        "path": str(memory.path),
     }
 
 
-def _database_bytes(ctx: CallContext, home: Home, live: Path | None) -> int:
+def _database_bytes(ctx: CallContext, memory: OpenMemory, generation: Path | None) -> int:
     """What the records take; about, where they are not in the folder."""
-    if ctx.settings.store != "sqlite" and home.is_open():
-        return home.size(ctx.tenant)
-    return _bytes_in(live) if live else 0
+    if ctx.settings.store != "sqlite" and memory.is_open():
+        return memory.size(ctx.tenant)
+    return _bytes_in(generation) if generation else 0
 
 
-def _live_folder(home: Home) -> Path | None:
-    name = live_name(DataFolder(home.path))
-    return home.path / name if name else None
+def _live_folder(memory: OpenMemory) -> Path | None:
+    name = live_name(DataFolder(memory.path))
+    return memory.path / name if name else None
 
 
 def _bytes_in(folder: Path) -> int:
@@ -260,23 +260,23 @@ def _measured(
     ctx: CallContext, state: HealthAnswer, repo: RepositoryHealth, disk: DiskAnswer | None, grown: Growth
 ) -> Measured:
     newest = repo.manifest
-    archive = archive_of(ctx) if ctx.home else None
+    context = snapshot_context(ctx) if ctx.live else None
     return Measured(
-        trouble=ctx.home.trouble() if ctx.home else ctx.store.failure(),
+        trouble=ctx.live.trouble() if ctx.live else ctx.store.failure(),
         kept_damaged=_kept_damaged(ctx),
         free_bytes=disk["free"] if disk else None,
         pending=state["index"]["pending"],
         events=state["events"]["pending"],
         records=sum(grown.totals.values()),
-        snapshots=repo.count if ctx.home else None,
+        snapshots=repo.count if ctx.live else None,
         snapshot_age_ms=ctx.clock.now_ms() - newest.identity.created_at if newest else None,
         snapshot_every_s=ctx.settings.snapshot_every,
         signed=newest is not None and newest.signature is not None,
         damaged=repo.damaged,
         vault=bool(ctx.settings.vault),
         waiting=state["snapshots"]["waiting"],
-        waiting_ms=waiting_ms(archive) if archive else 0,
-        keys=tuple(key_warnings(archive)) if archive and ctx.caller.may("admin") else (),
+        waiting_ms=waiting_ms(context) if context else 0,
+        keys=tuple(key_warnings(context)) if context and ctx.caller.may("admin") else (),
         encrypted=newest is not None and newest.encrypted,
         embedder=ctx.embedder is not None,
         spooled=state["spool"]["waiting"],
@@ -288,14 +288,14 @@ def _measured(
 
 def _restored(ctx: CallContext) -> str:
     """Of an automatic restore this week; it reveals where snapshots lie, so only the owner reads it."""
-    found = first_restore(ctx.home.path) if ctx.home and ctx.caller.may("root") else None
+    found = first_restore(ctx.live.path) if ctx.live and ctx.caller.may("root") else None
     return found.message if found and found.is_shown(ctx.clock.now_ms()) else ""
 
 
 def _kept_damaged(ctx: CallContext) -> tuple[tuple[str, str], ...]:
-    if ctx.home is None or not ctx.caller.may("root"):
+    if ctx.live is None or not ctx.caller.may("root"):
         return ()
-    return tuple((one.name, one.next) for one in damaged_generations(ctx.home.path) if not one.live)
+    return tuple((one.name, one.next) for one in damaged_generations(ctx.live.path) if not one.live)
 
 
 class DiagnosticsAnswer(TypedDict):

@@ -26,7 +26,7 @@ from holdfast.snapshot.diff import difference
 from holdfast.snapshot.nexo.reader import NexoReport
 from holdfast.snapshot.recovery.alternatives import instead
 from holdfast.snapshot.recovery.auto_restore import FirstRestore, first_restore
-from holdfast.snapshot.repo.context import Archive, archive_of
+from holdfast.snapshot.repo.context import SnapshotContext, snapshot_context
 from holdfast.snapshot.repo.jobs import Job, State, recent_jobs
 from holdfast.snapshot.repo.key_warnings import key_texts
 from holdfast.snapshot.resolve import LATEST, examine, sought
@@ -61,8 +61,8 @@ def snapshot_create(ctx: CallContext, ask: SnapshotCreate) -> SnapshotAnswer:
         raise Forbidden("redact: disabling redaction requires the scope admin")
     if ask.encrypt and not ctx.caller.may("admin"):  # choosing the recipient takes the memory from its owner
         raise Forbidden("encrypt: choosing recipients requires the scope admin")
-    archive = archive_of(ctx)
-    _check_sign(ctx, archive, ask.sign)
+    context = snapshot_context(ctx)
+    _check_sign(ctx, context, ask.sign)
     options = CreateOptions(
         label=ask.label,
         sign=ask.sign,
@@ -71,26 +71,26 @@ def snapshot_create(ctx: CallContext, ask: SnapshotCreate) -> SnapshotAnswer:
         vault=ask.to,
         most_per_hour=None if ctx.caller.may("admin") else ctx.settings.snapshot_hand_per_hour,
     )
-    key_before = archive.keyring.own()
-    made = create(archive, options)
+    key_before = context.keyring.own()
+    made = create(context, options)
     answer: SnapshotAnswer = {"success": True, "id": made.id, "snapshot": shown(ctx, made)}
-    warnings = [*_key_made(archive, key_before), *key_texts(archive)]
+    warnings = [*_key_made(context, key_before), *key_texts(context)]
     if ctx.caller.may("admin") and warnings:
         answer["warnings"] = warnings
     return {**answer, "path": str(made.path)} if ctx.caller.may("root") else answer
 
 
-def _check_sign(ctx: CallContext, archive: Archive, sign: bool | None) -> None:
+def _check_sign(ctx: CallContext, context: SnapshotContext, sign: bool | None) -> None:
     """A first key changes for every tenant what is trusted: a caller that may not make one must find one."""
-    if sign and not ctx.caller.may("root") and archive.keyring.own() is None:
+    if sign and not ctx.caller.may("root") and context.keyring.own() is None:
         raise Forbidden("sign: this memory has no signing key yet, and only root may create one")
     if sign is False and ctx.settings.snapshot_sign and not ctx.caller.may("admin"):
         raise Forbidden("sign: the settings require signatures; omitting one requires the scope admin")
 
 
-def _key_made(archive: Archive, before: str | None) -> Iterator[str]:
+def _key_made(context: SnapshotContext, before: str | None) -> Iterator[str]:
     """Report that signing made this memory's first key, which the caller did not explicitly request."""
-    own = archive.keyring.own()
+    own = context.keyring.own()
     if before is not None or own is None:
         return
     yield (
@@ -98,8 +98,8 @@ def _key_made(archive: Archive, before: str | None) -> Iterator[str]:
         "only snapshots signed with a trusted key are restored."
     )
     # A folder whose key was lost looks like one that never had a key, but for the snapshots in it.
-    signers = {one.manifest.signer for one in archive.repo.list() if one.manifest is not None}
-    for signer in sorted(one for one in signers if one and not archive.keyring.accepts(one)):
+    signers = {one.manifest.signer for one in context.repo.list() if one.manifest is not None}
+    for signer in sorted(one for one in signers if one and not context.keyring.accepts(one)):
         yield (
             f"Earlier snapshots here are signed by {signer}, whose key is missing. If it is yours, go on trusting it: "
             f"holdfast key trust {signer}"
@@ -124,15 +124,15 @@ def snapshot_list(ctx: CallContext, ask: SnapshotList) -> SnapshotsAnswer:
 
     The list does not read the bundles. With check, unchecked snapshots are read and verified, which takes longer.
     """
-    archive = archive_of(ctx)
-    found = archive.repo.list()
+    context = snapshot_context(ctx)
+    found = context.repo.list()
     if ask.check:
-        check_these(archive, [one.id for one in found[: ask.limit]])
-        found = archive.repo.list()
+        check_these(context, [one.id for one in found[: ask.limit]])
+        found = context.repo.list()
     return {
         "snapshots": [shown(ctx, one) for one in found[: ask.limit]],
         "count": len(found),
-        "bytes": archive.repo.bytes(),
+        "bytes": context.repo.bytes(),
     }
 
 
@@ -142,7 +142,7 @@ class SnapshotShowAnswer(TypedDict):
 
 def snapshot_show(ctx: CallContext, ask: SnapshotName) -> SnapshotShowAnswer:
     """Show the manifest of a snapshot: its contents, its signer, what was redacted or left out."""
-    one = archive_of(ctx).repo.find(ask.id)
+    one = snapshot_context(ctx).repo.find(ask.id)
     return {"snapshot": shown(ctx, one) | (manifest_shape(one.manifest) if one.manifest else {})}
 
 
@@ -168,16 +168,16 @@ def snapshot_verify(ctx: CallContext, ask: SnapshotVerify) -> SnapshotVerifyAnsw
     Bytes and signature are verified before anything is decompressed. Members of an encrypted snapshot are checked only
     if its identity is given; the response reports unchecked ones.
     """
-    archive, named = archive_of(ctx), ask.named(ctx)
+    context, named = snapshot_context(ctx), ask.named(ctx)
     report: Report | NexoReport
     if is_nexo(ask.id):
         report = examine_nexo(ctx, ask.id, ask.identity)
     else:
-        with sought(archive, named) as found:
-            report = examine(archive, named, found)
+        with sought(context, named) as found:
+            report = examine(context, named, found)
     fault = fault_of(report)
     if isinstance(fault, SnapshotDamaged) and ctx.caller.may("root") and is_id(report.place) and not named.vault:
-        fault.hint = instead(archive, report.place, "holdfast snapshot verify {}") or fault.hint
+        fault.hint = instead(context, report.place, "holdfast snapshot verify {}") or fault.hint
     said = {"exitCode": fault.exit_code, "hint": fault.hint} if fault else {"exitCode": 0}
     return {**report_shape(report), **said}  # type: ignore[typeddict-item]
 
@@ -204,7 +204,7 @@ def snapshot_diff(ctx: CallContext, ask: SnapshotDiff) -> SnapshotDiffAnswer:
         raise Forbidden("snapshot_diff: agents are isolated; this requires the scope admin")
     one = SnapshotUse(id=ask.a, identity=ask.identity).named(ctx)
     other = SnapshotUse(id=ask.b, identity=ask.identity).named(ctx) if ask.b else None
-    found = difference(archive_of(ctx), one, other, ask.limit)
+    found = difference(snapshot_context(ctx), one, other, ask.limit)
     return difference_shape(found)  # type: ignore[return-value]
 
 
@@ -233,7 +233,7 @@ class SnapshotExportAnswer(TypedDict):
 def snapshot_export(ctx: CallContext, ask: SnapshotExport) -> SnapshotExportAnswer:
     """Copy a snapshot's files to a folder. Existing files are not overwritten."""
     check_whole(to=ask.to)
-    repo = archive_of(ctx).repo
+    repo = snapshot_context(ctx).repo
     id = repo.find(ask.id).id
     return {"success": True, "id": id, "files": [str(one) for one in repo.export(id, user_path(ask.to, "to"))]}
 
@@ -249,14 +249,14 @@ def snapshot_status(ctx: CallContext, ask: Nothing) -> SnapshotStatusAnswer:
 
     Use it after a timeout: creating or restoring a snapshot continues in the server.
     """
-    archive = archive_of(ctx)
-    every = recent_jobs(archive.home)
-    own = [(one, state) for one, state in every if (one.tenant, one.agent) == (archive.tenant, archive.agent)]
+    context = snapshot_context(ctx)
+    every = recent_jobs(context.home)
+    own = [(one, state) for one, state in every if (one.tenant, one.agent) == (context.tenant, context.agent)]
     # Only the operator of the server sees what other tenants do.
     seen = every if ctx.caller.may("root") else own
     running = any(state == "running" for _, state in seen)
     answer: SnapshotStatusAnswer = {"running": running, "works": [_work_shape(one, state) for one, state in own]}
-    found = first_restore(archive.home) if archive.tenant == DEFAULT_TENANT else None
+    found = first_restore(context.home) if context.tenant == DEFAULT_TENANT else None
     return {**answer, "restored": _restored_shape(found)} if found else answer
 
 

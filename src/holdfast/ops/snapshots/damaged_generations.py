@@ -18,7 +18,7 @@ from holdfast.ops.snapshots.restore import PLAIN_BEFORE, PREVIEW_FIRST, WAITING,
 from holdfast.ops.snapshots.selection import audit_snapshot
 from holdfast.snapshot.damaged_generations import damaged_generations, discard
 from holdfast.snapshot.recovery.salvage import SalvagedMemory, salvage
-from holdfast.snapshot.repo.context import archive_of
+from holdfast.snapshot.repo.context import snapshot_context
 from holdfast.snapshot.resolve import SnapshotSelector
 from holdfast.store.damage import RESTORE
 
@@ -32,7 +32,7 @@ class DamagedAnswer(TypedDict):
 
 def snapshot_damaged(ctx: CallContext, ask: Nothing) -> DamagedAnswer:
     """List damaged generations of the database: the live one, and those kept aside by restores."""
-    found = damaged_generations(archive_of(ctx).home)
+    found = damaged_generations(snapshot_context(ctx).home)
     answer: DamagedAnswer = {"generations": [damaged_shape(one) for one in found], "count": len(found)}
     kept = next((one for one in found if not one.live), None)
     return {**answer, "next": kept.next, "remove": kept.removal} if kept else answer
@@ -85,7 +85,7 @@ def snapshot_salvage(ctx: CallContext, ask: SnapshotSalvage) -> SnapshotSalvageA
             "snapshot_salvage: this changes the live memory and requires confirmation", hint=PREVIEW_FIRST
         )
     named = SnapshotSelector("", identity=ask.identity, plain_before=ask.plain_before)
-    done = salvage(archive_of(ctx), ask.generation, named, alone=ask.alone, dry_run=ask.dry_run)
+    done = salvage(snapshot_context(ctx), ask.generation, named, alone=ask.alone, dry_run=ask.dry_run)
     answer = _shape(done, ask)
     if not ask.dry_run:
         audit_snapshot(ctx, "snapshot_salvage", done.source, generation=done.generation)
@@ -146,7 +146,7 @@ def snapshot_discard(ctx: CallContext, ask: SnapshotDiscard) -> SnapshotDiscardA
     """Remove the files of a damaged generation that was kept aside. This cannot be undone."""
     if not ask.yes:
         raise InvalidRequest("snapshot_discard: this removes files and requires confirmation", hint="Pass --yes.")
-    gone = discard(archive_of(ctx), ask.generation)
+    gone = discard(snapshot_context(ctx), ask.generation)
     audit_snapshot(ctx, "snapshot_discard", gone.name)
     return {"success": True, "generation": gone.name, "size": gone.size}
 

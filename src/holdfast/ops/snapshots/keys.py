@@ -12,7 +12,7 @@ from holdfast.ops.framework.answers import Success
 from holdfast.ops.framework.fields import CleanLabel, Name
 from holdfast.ops.framework.operation import Nothing, Operation, Request
 from holdfast.snapshot.keys.keyring import read_succession
-from holdfast.snapshot.repo.context import archive_of
+from holdfast.snapshot.repo.context import snapshot_context
 from holdfast.snapshot.repo.key_warnings import key_texts
 from holdfast.store.unavailable import ClosedStore
 
@@ -29,10 +29,10 @@ class KeyAnswer(TypedDict):
 
 def key_new(ctx: CallContext, ask: KeyNew) -> KeyAnswer:
     """Create the signing key of this memory. The private key never leaves the data folder."""
-    archive = archive_of(ctx)
-    did = archive.keyring.new(replace=ask.replace)
+    context = snapshot_context(ctx)
+    did = context.keyring.new(replace=ask.replace)
     _audit(ctx, "key_new", did)
-    return {"success": True, "did": did, "warnings": key_texts(archive)}
+    return {"success": True, "did": did, "warnings": key_texts(context)}
 
 
 class KeysAnswer(TypedDict):
@@ -44,13 +44,13 @@ class KeysAnswer(TypedDict):
 
 def key_show(ctx: CallContext, ask: Nothing) -> KeysAnswer:
     """Show the signing key of this memory, the trusted keys, and warnings about missing copies."""
-    archive = archive_of(ctx)
-    keyring = archive.keyring
+    context = snapshot_context(ctx)
+    keyring = context.keyring
     return {
         "did": keyring.own(),
         "trusted": [{"did": did, "note": note} for did, note in keyring.trusted().items()],
         "successions": [one.text for one in keyring.successions()],
-        "warnings": key_texts(archive),
+        "warnings": key_texts(context),
     }
 
 
@@ -67,11 +67,11 @@ def key_rotate(ctx: CallContext, ask: Nothing) -> KeyRotateAnswer:
 
     Others who trust the old key can accept the new one: holdfast key follow STATEMENT.
     """
-    archive = archive_of(ctx)
-    made = archive.keyring.rotate(iso(ctx.clock.now_ms()))
+    context = snapshot_context(ctx)
+    made = context.keyring.rotate(iso(ctx.clock.now_ms()))
     _audit(ctx, "key_rotate", made.new)
     said = {"did": made.new, "old": made.old, "succession": made.text}
-    return {"success": True, **said, "warnings": key_texts(archive)}  # type: ignore[typeddict-item]
+    return {"success": True, **said, "warnings": key_texts(context)}  # type: ignore[typeddict-item]
 
 
 class KeyFollow(Request):
@@ -88,7 +88,7 @@ class KeyFollowAnswer(TypedDict):
 def key_follow(ctx: CallContext, ask: KeyFollow) -> KeyFollowAnswer:
     """Trust the successor of a trusted key, given the succession statement that the old key signed."""
     found = read_succession(ask.succession)
-    archive_of(ctx).keyring.follow(found)
+    snapshot_context(ctx).keyring.follow(found)
     _audit(ctx, "key_follow", found.new)
     return {"success": True, "did": found.new}
 
@@ -100,7 +100,7 @@ class KeyTrust(Request):
 
 def key_trust(ctx: CallContext, ask: KeyTrust) -> Success:
     """Trust snapshots signed with a key. First confirm through another channel whose key it is."""
-    archive_of(ctx).keyring.trust(ask.did, ask.note)
+    snapshot_context(ctx).keyring.trust(ask.did, ask.note)
     _audit(ctx, "key_trust", ask.did)
     return {"success": True}
 
@@ -111,7 +111,7 @@ class KeyUntrust(Request):
 
 def key_untrust(ctx: CallContext, ask: KeyUntrust) -> Success:
     """Stop trusting a key. Its snapshots are rejected from now on."""
-    archive_of(ctx).keyring.untrust(ask.did)
+    snapshot_context(ctx).keyring.untrust(ask.did)
     _audit(ctx, "key_untrust", ask.did)
     return {"success": True}
 

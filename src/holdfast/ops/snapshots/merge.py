@@ -19,7 +19,7 @@ from holdfast.ops.snapshots.selection import SnapshotUse, audit_snapshot, offeri
 from holdfast.snapshot.diff import NOW
 from holdfast.snapshot.merge_run import MergeResult, merge
 from holdfast.snapshot.recovery.alternatives import also_in_vault
-from holdfast.snapshot.repo.context import archive_of
+from holdfast.snapshot.repo.context import snapshot_context
 from holdfast.snapshot.resolve import SnapshotSelector
 from holdfast.store.port import where
 from holdfast.store.queries.merge_notes import MERGED
@@ -90,10 +90,10 @@ def snapshot_merge(ctx: CallContext, ask: SnapshotMerge) -> SnapshotMergeAnswer:
         )
     if ask.a == ask.b == NOW:
         raise InvalidRequest("snapshot_merge: both sides are the live memory", hint="Name a snapshot.")
-    archive = archive_of(ctx)
-    one, other = (also_in_vault(archive, side) if side else None for side in ask.sides(ctx))
-    with offering(ctx, archive, one or other or SnapshotSelector(""), "holdfast snapshot merge {} now --yes"):
-        done = merge(archive, one, other, ask.prefer, dry_run=ask.dry_run)
+    context = snapshot_context(ctx)
+    one, other = (also_in_vault(context, side) if side else None for side in ask.sides(ctx))
+    with offering(ctx, context, one or other or SnapshotSelector(""), "holdfast snapshot merge {} now --yes"):
+        done = merge(context, one, other, ask.prefer, dry_run=ask.dry_run)
     answer = merged_shape(done, ask.limit)
     if ask.dry_run:
         return {"success": True, "dryRun": True, **answer}  # type: ignore[typeddict-item]

@@ -25,7 +25,7 @@ from holdfast.snapshot.bundle.encryption import read_identities
 from holdfast.snapshot.bundle.hashed_copy import copy_new, open_file
 from holdfast.snapshot.nexo.reader import NexoFile, NexoReport, import_nexo, verify_nexo
 from holdfast.snapshot.nexo.rows import NexoRow
-from holdfast.snapshot.repo.context import Archive, archive_of
+from holdfast.snapshot.repo.context import SnapshotContext, snapshot_context
 from holdfast.snapshot.sources.capture import folders_of
 from holdfast.snapshot.triggers import before
 
@@ -40,9 +40,9 @@ def is_nexo(name: str) -> bool:
 
 def examine_nexo(ctx: CallContext, path: str, identity: str | None) -> NexoReport:
     """What is to be said of such a bundle."""
-    archive = archive_of(ctx)
-    with archive.repo.staging() as scratch:
-        return verify_nexo(user_path(path, "id"), _identities(archive, identity), scratch)
+    context = snapshot_context(ctx)
+    with context.repo.staging() as scratch:
+        return verify_nexo(user_path(path, "id"), _identities(context, identity), scratch)
 
 
 class SnapshotImport(Request):
@@ -66,19 +66,19 @@ def snapshot_import(ctx: CallContext, ask: SnapshotImport) -> SnapshotImportAnsw
     """
     if not is_nexo(ask.path):
         raise InvalidRequest("path: the file name must be <uuid>.tar.zst or <uuid>.tar.zst.age")
-    archive = archive_of(ctx)
+    context = snapshot_context(ctx)
     before(ctx, "import")
-    with archive.repo.staging() as scratch:
-        path, identities = user_path(ask.path, "path"), _identities(archive, ask.identity)
+    with context.repo.staging() as scratch:
+        path, identities = user_path(ask.path, "path"), _identities(context, ask.identity)
         with import_nexo(path, identities, scratch) as found:
             answer = _memories(ctx, found.memories)
             answer["skipped"] += found.memories.skipped
-            answer["files"] = _files(archive, found.manifest.id, found.files)
+            answer["files"] = _files(context, found.manifest.id, found.files)
     return answer
 
 
-def _identities(archive: Archive, identity: str | None) -> tuple[str, ...]:
-    file = identity or archive.settings.snapshot_identity
+def _identities(context: SnapshotContext, identity: str | None) -> tuple[str, ...]:
+    file = identity or context.settings.snapshot_identity
     return read_identities(file) if file else ()
 
 
@@ -110,9 +110,9 @@ def _record(row: NexoRow) -> Json:
     return record if row.created_at is None else record | {"createdAt": iso(row.created_at)}
 
 
-def _files(archive: Archive, id: str, files: Iterable[NexoFile]) -> list[str]:
+def _files(context: SnapshotContext, id: str, files: Iterable[NexoFile]) -> list[str]:
     """The files, copied into a new folder of the first memory folder."""
-    folders = folders_of(archive)
+    folders = folders_of(context)
     listed = list(files)
     if not listed or not folders:
         return []

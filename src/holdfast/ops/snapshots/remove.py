@@ -13,7 +13,7 @@ from holdfast.core.model import Json
 from holdfast.ops.framework.operation import Operation, Request
 from holdfast.ops.snapshots.selection import SnapshotName, audit_snapshot, shown
 from holdfast.snapshot import prune
-from holdfast.snapshot.repo.context import archive_of
+from holdfast.snapshot.repo.context import snapshot_context
 from holdfast.snapshot.repo.retention import RetentionPolicy
 
 
@@ -32,11 +32,11 @@ class SnapshotDeleteAnswer(TypedDict):
 def snapshot_delete(ctx: CallContext, ask: SnapshotDelete) -> SnapshotDeleteAnswer:
     """Remove a snapshot. The last intact snapshot and snapshots in use cannot be removed."""
     _check_live(ctx)
-    archive = archive_of(ctx)
+    context = snapshot_context(ctx)
     if ask.dry_run:
-        one = archive.repo.find(ask.id)
+        one = context.repo.find(ask.id)
         return {"success": True, "id": one.id, "dryRun": True, "remove": [one.id], "snapshot": shown(ctx, one)}
-    id = prune.delete(archive, ask.id)
+    id = prune.delete(context, ask.id)
     audit_snapshot(ctx, "snapshot_delete", id)
     return {"success": True, "id": id, "dryRun": False, "remove": [id]}
 
@@ -95,7 +95,7 @@ def snapshot_prune(ctx: CallContext, ask: SnapshotPrune) -> SnapshotPruneAnswer:
     """Remove snapshots that no retention rule keeps; never the last intact one, never one in use."""
     policy = ask.policy("snapshot_prune")
     _check_live(ctx)
-    done = prune.prune(archive_of(ctx), policy, dry_run=ask.dry_run)
+    done = prune.prune(snapshot_context(ctx), policy, dry_run=ask.dry_run)
     if done.removed:
         audit_snapshot(ctx, "snapshot_prune", "", removed=list(done.removed))
     return {

@@ -20,7 +20,7 @@ from holdfast.ops.snapshots.selection import SnapshotUse, audit_snapshot, check_
 from holdfast.snapshot.damaged_generations import SEE, DamagedGeneration, damaged_generations
 from holdfast.snapshot.recovery.alternatives import RESTORE_COMMAND, also_in_vault, damaged_after
 from holdfast.snapshot.remote.forks import fork_notices_of
-from holdfast.snapshot.repo.context import Archive, archive_of
+from holdfast.snapshot.repo.context import SnapshotContext, snapshot_context
 from holdfast.snapshot.repo.paths import sequence_of
 from holdfast.snapshot.resolve import LATEST, SnapshotSelector
 from holdfast.snapshot.restore import RestoreResult, branch, preview, restore
@@ -79,46 +79,46 @@ def snapshot_restore(ctx: CallContext, ask: SnapshotRestore) -> SnapshotRestoreA
     if ask.alone and not ctx.caller.may("root"):
         raise Forbidden("alone: leaving out other tenants requires root")
     check_did(trust=ask.trust)
-    archive = archive_of(ctx)
+    context = snapshot_context(ctx)
     use = ask.named(ctx, take_over=ask.take_over, trust=ask.trust)
-    named = also_in_vault(archive, dataclasses.replace(use, plain_before=ask.plain_before))
-    with offering(ctx, archive, named, RESTORE_COMMAND):
+    named = also_in_vault(context, dataclasses.replace(use, plain_before=ask.plain_before))
+    with offering(ctx, context, named, RESTORE_COMMAND):
         if ask.dry_run:
-            return _previewed(archive, named, ask)
+            return _previewed(context, named, ask)
         if ask.into:
-            made = branch(archive, named, Path(ask.into))
+            made = branch(context, named, Path(ask.into))
             return {**_restored_shape(made), "path": str(user_path(ask.into, "into").resolve())}
         if not ask.yes:
             raise InvalidRequest(
                 "snapshot_restore: this replaces the live memory and requires confirmation",
                 hint=PREVIEW_FIRST,
             )
-        made = restore(archive, named, alone=ask.alone)
+        made = restore(context, named, alone=ask.alone)
     if ask.trust and ask.trust == made.manifest.signer:
-        archive.keyring.trust(ask.trust, "signed what was restored")
+        context.keyring.trust(ask.trust, "signed what was restored")
     audit_snapshot(ctx, "snapshot_restore", made.manifest.identity.id, generation=made.generation)
-    answer = _with_notes(archive, named, made)
+    answer = _with_notes(context, named, made)
     if ask.trust and ask.trust != made.manifest.signer:
         unused = f"{ask.trust} did not sign this snapshot and was not added to the trusted keys."
         answer["warnings"] = [*answer.get("warnings", []), unused]
     return answer
 
 
-def _previewed(archive: Archive, named: SnapshotSelector, ask: SnapshotRestore) -> SnapshotRestoreAnswer:
-    changes = preview(archive, named, ask.limit, replaces=not ask.into)
+def _previewed(context: SnapshotContext, named: SnapshotSelector, ask: SnapshotRestore) -> SnapshotRestoreAnswer:
+    changes = preview(context, named, ask.limit, replaces=not ask.into)
     answer: SnapshotRestoreAnswer = {"success": True, "snapshot": changes.b, "dryRun": True}
     warnings = [changes.unread] if changes.unread else []
-    if warnings := [*warnings, *_passed_over(archive, named, changes.b)]:
+    if warnings := [*warnings, *_passed_over(context, named, changes.b)]:
         answer["warnings"] = warnings
     return {**answer, "difference": difference_shape(changes)}
 
 
-def _with_notes(archive: Archive, named: SnapshotSelector, made: RestoreResult) -> SnapshotRestoreAnswer:
+def _with_notes(context: SnapshotContext, named: SnapshotSelector, made: RestoreResult) -> SnapshotRestoreAnswer:
     """The answer with its warnings and next steps."""
     answer = _restored_shape(made)
     if made.damaged:
         answer["damaged"] = [
-            damaged_shape(one) for one in damaged_generations(archive.home) if one.name in made.damaged
+            damaged_shape(one) for one in damaged_generations(context.home) if one.name in made.damaged
         ]
         answer["next"] = (
             f"The damaged memory has been kept. Preview what it has that is newer than this snapshot: {SEE}"
@@ -127,26 +127,26 @@ def _with_notes(archive: Archive, named: SnapshotSelector, made: RestoreResult) 
         answer["leftBehind"] = LEFT_BEHIND
     if made.waiting:
         answer["waiting"] = f"{WAITING} {made.waiting}"
-    warnings = _of_lines(archive, named.vault) if named.vault else []
-    if warnings := [*warnings, *_passed_over(archive, named, made.manifest.identity.id)]:
+    warnings = _of_lines(context, named.vault) if named.vault else []
+    if warnings := [*warnings, *_passed_over(context, named, made.manifest.identity.id)]:
         answer["warnings"] = warnings
     return answer
 
 
-def _passed_over(archive: Archive, named: SnapshotSelector, id: str) -> list[str]:
+def _passed_over(context: SnapshotContext, named: SnapshotSelector, id: str) -> list[str]:
     """Report that `latest` is not the newest, as a newer one is damaged."""
     if named.vault or named.name != LATEST:
         return []
     return [
         f"Snapshot {one.id} is newer but damaged, so {id} was used. Writes made between the two are not included."
-        for one in damaged_after(archive, sequence_of(id))
+        for one in damaged_after(context, sequence_of(id))
     ]
 
 
-def _of_lines(archive: Archive, place: str) -> list[str]:
+def _of_lines(context: SnapshotContext, place: str) -> list[str]:
     """Notices about forks. A failing vault must not fail a restore that is done."""
     try:
-        return fork_notices_of(archive, place)
+        return fork_notices_of(context, place)
     except Fault:
         return []
 
@@ -187,7 +187,7 @@ class SnapshotUndoAnswer(TypedDict):
 def snapshot_undo(ctx: CallContext, ask: SnapshotUndo) -> SnapshotUndoAnswer:
     """Undo the last restore. The memory from before it becomes the live one again."""
     root_for(ctx, identity=ask.identity)
-    done = undo(archive_of(ctx), SnapshotSelector(LATEST, identity=ask.identity, plain_before=ask.plain_before))
+    done = undo(snapshot_context(ctx), SnapshotSelector(LATEST, identity=ask.identity, plain_before=ask.plain_before))
     audit_snapshot(ctx, "snapshot_undo", done.generation)
     answer: SnapshotUndoAnswer = {"success": True, "generation": done.generation, "before": done.before}
     return {**answer, "waiting": f"{WAITING} {done.waiting}"} if done.waiting else answer
@@ -203,7 +203,7 @@ def snapshot_mend(ctx: CallContext, ask: Nothing) -> SnapshotMendAnswer:
 
     Nothing is removed. What cannot be put in place is moved aside; the response names the location.
     """
-    done = mend_folders(archive_of(ctx))
+    done = mend_folders(snapshot_context(ctx))
     if done:
         with suppress(Fault):  # also where the store cannot be opened
             audit_snapshot(ctx, "snapshot_mend", "", mended=[one.name for one in done])

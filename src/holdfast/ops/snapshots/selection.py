@@ -17,7 +17,7 @@ from holdfast.core.model import Json
 from holdfast.ops.framework.fields import Name
 from holdfast.ops.framework.operation import Request
 from holdfast.snapshot.recovery.alternatives import offered
-from holdfast.snapshot.repo.context import Archive
+from holdfast.snapshot.repo.context import SnapshotContext
 from holdfast.snapshot.repo.entries import SnapshotEntry
 from holdfast.snapshot.resolve import SnapshotSelector
 from holdfast.snapshot.wire import entry_wire
@@ -94,12 +94,14 @@ class SnapshotUse(Request):
         )
 
 
-def offering(ctx: CallContext, archive: Archive, named: SnapshotSelector, command: str) -> AbstractContextManager[None]:
+def offering(
+    ctx: CallContext, context: SnapshotContext, named: SnapshotSelector, command: str
+) -> AbstractContextManager[None]:
     """Let a refusal name what to use instead, which may be a place of the server: for root alone."""
-    return offered(archive, named, command) if ctx.caller.may("root") else nullcontext()
+    return offered(context, named, command) if ctx.caller.may("root") else nullcontext()
 
 
 def audit_snapshot(ctx: CallContext, operation: str, id: str, **details: Any) -> None:
     """In the store that is live now: a restore may have exchanged it."""
-    now = dataclasses.replace(ctx, store=ctx.home.store) if ctx.home else ctx
+    now = dataclasses.replace(ctx, store=ctx.live.store) if ctx.live else ctx
     now.store.write(lambda tx: now.audit(tx, operation, (id,), None, **details))

@@ -23,7 +23,7 @@ from holdfast.snapshot.recovery.pending_restore import end_waiting, is_waiting
 from holdfast.snapshot.remote.colony import is_colony
 from holdfast.snapshot.remote.forks import Fork, fork_notices, held_by
 from holdfast.snapshot.remote.transfer import VaultEntry, is_missing
-from holdfast.snapshot.repo.context import Archive, archive_of
+from holdfast.snapshot.repo.context import SnapshotContext, snapshot_context
 from holdfast.snapshot.resolve import SnapshotSelector, examine, sought
 from holdfast.snapshot.sync.vault_maintenance import CopyResult
 from holdfast.snapshot.sync.vault_target import VaultTarget, copy_between_vaults, target_of
@@ -43,19 +43,19 @@ class VaultName(Request):
         description="A folder, file:///…, s3://…, gs://…, az://…, hf://… or colony:. Default: HOLDFAST_VAULT.",
     )
 
-    def named(self, archive: Archive) -> str:
+    def named(self, context: SnapshotContext) -> str:
         """The text that names the vault.
 
         Raises:
             InvalidRequest: neither the request nor the settings do.
         """
-        text = self.vault or archive.settings.vault
+        text = self.vault or context.settings.vault
         if not text:
             raise InvalidRequest("vault: none given", hint="Pass a vault, or set HOLDFAST_VAULT.")
         return text
 
-    def target(self, archive: Archive) -> VaultTarget:
-        return target_of(archive, self.named(archive))
+    def target(self, context: SnapshotContext) -> VaultTarget:
+        return target_of(context, self.named(context))
 
 
 def _shape(one: VaultEntry) -> Json:
@@ -75,11 +75,11 @@ def _line_shape(number: int, line: Fork, held: set[str]) -> Json:
     }
 
 
-def _with_lines(archive: Archive, lines: Sequence[Fork], place: str) -> Json:
+def _with_lines(context: SnapshotContext, lines: Sequence[Fork], place: str) -> Json:
     """The fields of an answer about forks: the forks, and how to merge those that are not here."""
     if not lines:
         return {}
-    held = held_by(archive)
+    held = held_by(context)
     shown = [_line_shape(number, line, held) for number, line in enumerate(lines, 1)]
     warnings = fork_notices(lines, held, place)
     return {"lines": shown, **({"warnings": warnings} if warnings else {})}
@@ -104,8 +104,8 @@ class VaultStatusAnswer(TypedDict):
 
 def vault_status(ctx: CallContext, ask: VaultName) -> VaultStatusAnswer:
     """Show the status of a vault: whether it is reachable, which snapshots it holds, and which are missing."""
-    archive = archive_of(ctx)
-    vault = ask.target(archive)
+    context = snapshot_context(ctx)
+    vault = ask.target(context)
     found = vault.standing()
     absent = {"warnings": [ABSENT]} if found.absent else {}
     return {
@@ -115,18 +115,18 @@ def vault_status(ctx: CallContext, ask: VaultName) -> VaultStatusAnswer:
         "snapshots": len(found.snapshots),
         "bytes": sum(one.size for one in found.snapshots),
         "newest": next((one.id for one in found.snapshots if not one.damaged), None),
-        "here": not found.absent and _is_here(archive, found.snapshots),
+        "here": not found.absent and _is_here(context, found.snapshots),
         "damaged": [_shape(one) for one in found.snapshots if one.damaged],
         "missing": list(found.missing),
         "leftovers": found.leftovers,
         "packs": found.packs,
         "packBytes": found.pack_bytes,
-        **(absent or _with_lines(archive, found.lines, ask.named(archive))),  # type: ignore[typeddict-item]
+        **(absent or _with_lines(context, found.lines, ask.named(context))),  # type: ignore[typeddict-item]
     }
 
 
-def _is_here(archive: Archive, snapshots: Sequence[VaultEntry]) -> bool:
-    return not snapshots or not held_by(archive).isdisjoint(one.id for one in snapshots)
+def _is_here(context: SnapshotContext, snapshots: Sequence[VaultEntry]) -> bool:
+    return not snapshots or not held_by(context).isdisjoint(one.id for one in snapshots)
 
 
 class VaultInitAnswer(TypedDict):
@@ -140,9 +140,9 @@ def vault_init(ctx: CallContext, ask: VaultName) -> VaultInitAnswer:
 
     The folder of the vault is created if needed. A vault that holds snapshots of this memory is rejected.
     """
-    archive = archive_of(ctx)
-    target = ask.target(archive)
-    vault = None if is_colony(ask.named(archive)) else archive.vault(ask.named(archive))
+    context = snapshot_context(ctx)
+    target = ask.target(context)
+    vault = None if is_colony(ask.named(context)) else context.vault(ask.named(context))
     if vault is not None and is_missing(vault):
         with disk_faults(f"make {vault.place}"):
             make_folder(Path(vault.place))
@@ -151,10 +151,10 @@ def vault_init(ctx: CallContext, ask: VaultName) -> VaultInitAnswer:
             f"vault: {target.place} holds snapshots of this memory; the newest is {found[0].id}",
             hint=f"Restore it: {RESTORE}",
         )
-    waited = is_waiting(archive.home)
-    end_waiting(archive.home)
-    if ctx.home is not None:
-        ctx.home.try_again()
+    waited = is_waiting(context.home)
+    end_waiting(context.home)
+    if ctx.live is not None:
+        ctx.live.try_again()
     return {"success": True, "place": target.place, "waited": waited}
 
 
@@ -176,8 +176,8 @@ def vault_list(ctx: CallContext, ask: VaultList) -> VaultListAnswer:
 
     If several hosts wrote to the vault, snapshots of one host have the same `line`.
     """
-    archive = archive_of(ctx)
-    vault = ask.target(archive)
+    context = snapshot_context(ctx)
+    vault = ask.target(context)
     found = vault.list()
     lines = vault.lines(found)
     numbers = {id: number for number, line in enumerate(lines, 1) for id in line.ids}
@@ -188,7 +188,7 @@ def vault_list(ctx: CallContext, ask: VaultList) -> VaultListAnswer:
         ],
         "count": len(found),
         "bytes": sum(one.size for one in found),
-        **_with_lines(archive, lines, ask.named(archive)),  # type: ignore[typeddict-item]
+        **_with_lines(context, lines, ask.named(context)),  # type: ignore[typeddict-item]
     }
 
 
@@ -212,10 +212,10 @@ class VaultVerifyAnswer(TypedDict):
 
 def vault_verify(ctx: CallContext, ask: VaultVerify) -> VaultVerifyAnswer:
     """Download and verify every snapshot of this memory in a vault. The downloads are not kept."""
-    archive = archive_of(ctx)
-    vault = ask.target(archive)
-    named = SnapshotSelector(ask.id or "", ask.named(archive), ask.identity, allow_unsigned=ask.allow_unsigned)
-    reports = [_one(archive, named)] if ask.id else list(vault.reports(named))
+    context = snapshot_context(ctx)
+    vault = ask.target(context)
+    named = SnapshotSelector(ask.id or "", ask.named(context), ask.identity, allow_unsigned=ask.allow_unsigned)
+    reports = [_one(context, named)] if ask.id else list(vault.reports(named))
     faults = {report.place: fault for report in reports if (fault := fault_of(report))}
     damaged = [id for id, fault in faults.items() if isinstance(fault, SnapshotDamaged)]
     gravest = faults[damaged[0]] if damaged else next(iter(faults.values()), None)
@@ -227,7 +227,7 @@ def vault_verify(ctx: CallContext, ask: VaultVerify) -> VaultVerifyAnswer:
     }
     if gravest is not None:
         others = dict.fromkeys(fault.hint for id, fault in faults.items() if id not in damaged)
-        answer["hint"] = " ".join([*_about_damaged(archive, ask.named(archive), damaged), *others])
+        answer["hint"] = " ".join([*_about_damaged(context, ask.named(context), damaged), *others])
     return answer
 
 
@@ -238,9 +238,9 @@ def _verified_shape(report: Report, damaged: bool) -> Json:
     return {**report_shape(report), "sound": report.sound or found in ("untrusted", "locked"), "status": status}
 
 
-def _about_damaged(archive: Archive, place: str, damaged: Sequence[str]) -> Iterator[str]:
+def _about_damaged(context: SnapshotContext, place: str, damaged: Sequence[str]) -> Iterator[str]:
     """What to do about damaged ones. Never delete one without a known whole copy."""
-    whole = {one.id for one in archive.repo.each() if not one.damaged} if damaged else set()
+    whole = {one.id for one in context.repo.each() if not one.damaged} if damaged else set()
     if again := [id for id in damaged if id in whole]:
         yield (
             f"Damaged in the vault, intact on this machine: {', '.join(again)}. Delete their files, or the "
@@ -253,9 +253,9 @@ def _about_damaged(archive: Archive, place: str, damaged: Sequence[str]) -> Iter
         )
 
 
-def _one(archive: Archive, named: SnapshotSelector) -> Report:
-    with sought(archive, named) as found:
-        return examine(archive, named, found)
+def _one(context: SnapshotContext, named: SnapshotSelector) -> Report:
+    with sought(context, named) as found:
+        return examine(context, named, found)
 
 
 class VaultPrune(VaultName, KeepRules):
@@ -279,8 +279,8 @@ def vault_prune(ctx: CallContext, ask: VaultPrune) -> VaultPruneAnswer:
     The newest snapshot of another host is also kept until it has been merged here.
     """
     policy = ask.policy("vault_prune", may_be_empty=ask.tidy)
-    archive = archive_of(ctx)
-    vault = ask.target(archive)
+    context = snapshot_context(ctx)
+    vault = ask.target(context)
     done = vault.prune(policy, tidy=ask.tidy, dry_run=ask.dry_run)
     if done.removed:
         ctx.store.write(lambda tx: ctx.audit(tx, "vault_prune", done.removed, None, place=vault.place))
@@ -332,7 +332,7 @@ class VaultCopy(Request):
 
 def vault_copy(ctx: CallContext, ask: VaultCopy) -> VaultMovedAnswer:
     """Copy this memory's missing snapshots from one vault to another. Each is verified during the copy."""
-    return _moved(*copy_between_vaults(archive_of(ctx), ask.source, ask.to, ask.limit))
+    return _moved(*copy_between_vaults(snapshot_context(ctx), ask.source, ask.to, ask.limit))
 
 
 class VaultSync(VaultName):
@@ -341,8 +341,8 @@ class VaultSync(VaultName):
 
 def vault_sync(ctx: CallContext, ask: VaultSync) -> VaultMovedAnswer:
     """Upload all missing snapshots to a vault, newest first. Interrupted uploads are resumed."""
-    archive = archive_of(ctx)
-    vault = ask.target(archive)
+    context = snapshot_context(ctx)
+    vault = ask.target(context)
     return _moved(vault.place, vault.sync(ask.limit))
 
 

@@ -13,7 +13,7 @@ from holdfast.core.errors import Fault
 from holdfast.core.model import Caller
 from holdfast.core.ports import Clock
 from holdfast.engine import Engine
-from holdfast.snapshot.repo.context import archive_of
+from holdfast.snapshot.repo.context import snapshot_context
 from holdfast.snapshot.sync.send_backlog import waiting
 
 LOOK_SECONDS = 20.0
@@ -90,4 +90,4 @@ def has_work(engine: Engine) -> bool:
         return True
     if engine.settings.nats_url and reader.dispatches(1):
         return True
-    return any(waiting(archive_of(engine.context(Caller(tenant=tenant)))) for tenant in reader.tenants())
+    return any(waiting(snapshot_context(engine.context(Caller(tenant=tenant)))) for tenant in reader.tenants())

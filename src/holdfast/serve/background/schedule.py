@@ -11,7 +11,7 @@ from holdfast.core.model import Caller
 from holdfast.engine import Engine
 from holdfast.snapshot.create import CreateOptions
 from holdfast.snapshot.remote.layout import StagedMemory
-from holdfast.snapshot.repo.context import Archive, archive_of
+from holdfast.snapshot.repo.context import SnapshotContext, snapshot_context
 from holdfast.snapshot.repo.jobs import read_works
 from holdfast.snapshot.scrub import check_next
 from holdfast.snapshot.status import age_of_newest
@@ -68,57 +68,57 @@ class SnapshotSchedule(BackgroundThread):
             if self._stop.is_set():
                 return
             try:
-                self._look(archive_of(self._engine.context(Caller(tenant=tenant, name="schedule"))))
+                self._look(snapshot_context(self._engine.context(Caller(tenant=tenant, name="schedule"))))
             except Fault as fault:
                 faults.append(fault)
         if faults:
             raise faults[0]
 
-    def _look(self, archive: Archive) -> None:
-        exchanged = _last_exchange(archive)
-        if self._every and exchanged not in (None, self._followed.get(archive.tenant)):
-            self._make(archive, exchanged, 0.0)
-        elif self._is_due(archive):
+    def _look(self, context: SnapshotContext) -> None:
+        exchanged = _last_exchange(context)
+        if self._every and exchanged not in (None, self._followed.get(context.tenant)):
+            self._make(context, exchanged, 0.0)
+        elif self._is_due(context):
             # Not the whole pause: the clocks of two servers, and the time that a snapshot takes, lie between.
-            self._make(archive, exchanged, self._every / 2)
-        check_next(archive, self._passed)
-        self._send(archive)
+            self._make(context, exchanged, self._every / 2)
+        check_next(context, self._passed)
+        self._send(context)
 
-    def _make(self, archive: Archive, exchanged: int | None, every: float) -> None:
+    def _make(self, context: SnapshotContext, exchanged: int | None, every: float) -> None:
         """Make a snapshot, unless another server does it now or did it less than `every` seconds ago."""
-        with claimed(self._engine.fleet, JOB, archive.tenant, every) as granted:
+        with claimed(self._engine.fleet, JOB, context.tenant, every) as granted:
             if not granted:
                 return
-            with making_if_changed(archive, CreateOptions(label="scheduled", made_by="schedule")) as fresh:
-                self._made[archive.tenant] = self._engine.clock.steady()
-                self._followed[archive.tenant] = exchanged
-                self._unsent.add(archive.tenant)
-                self._send(archive, fresh)
+            with making_if_changed(context, CreateOptions(label="scheduled", made_by="schedule")) as fresh:
+                self._made[context.tenant] = self._engine.clock.steady()
+                self._followed[context.tenant] = exchanged
+                self._unsent.add(context.tenant)
+                self._send(context, fresh)
 
-    def _send(self, archive: Archive, fresh: Mapping[str, StagedMemory] = NOTHING) -> None:
-        if archive.tenant in self._unsent or waiting(archive):
-            send_waiting(archive, fresh)
-            self._unsent.discard(archive.tenant)
+    def _send(self, context: SnapshotContext, fresh: Mapping[str, StagedMemory] = NOTHING) -> None:
+        if context.tenant in self._unsent or waiting(context):
+            send_waiting(context, fresh)
+            self._unsent.discard(context.tenant)
 
-    def _is_due(self, archive: Archive) -> bool:
+    def _is_due(self, context: SnapshotContext) -> bool:
         if not self._every:
             return False
         steady = self._engine.clock.steady()
-        if archive.tenant in self._made:
-            return steady - self._made[archive.tenant] >= self._every
-        age_ms = age_of_newest(archive)
+        if context.tenant in self._made:
+            return steady - self._made[context.tenant] >= self._every
+        age_ms = age_of_newest(context)
         # A time in the future does not show how old it is.
         due = age_ms is None or age_ms < 0 or age_ms >= self._every * 1000
         if not due and age_ms is not None:
-            self._made[archive.tenant] = steady - age_ms / 1000
+            self._made[context.tenant] = steady - age_ms / 1000
         return due
 
 
-def _last_exchange(archive: Archive) -> int | None:
+def _last_exchange(context: SnapshotContext) -> int | None:
     """When a restore, an undo or a merge made another memory the live one, if no snapshot was made since. Until then
     the newest is of what was replaced, and a restore of the newest gets that."""
-    for work in read_works(archive.home):
-        if (work.tenant, work.agent, work.code) == (archive.tenant, archive.agent, None) and work.ended is not None:
+    for work in read_works(context.home):
+        if (work.tenant, work.agent, work.code) == (context.tenant, context.agent, None) and work.ended is not None:
             if work.operation == "create":
                 return None
             if work.operation in EXCHANGES:

@@ -9,11 +9,11 @@ _MOST_RATIO = 1000
 _ALWAYS = 4 * 1024**3
 
 
-def most_size(body_size: int) -> int:
+def most_size(bundle_size: int) -> int:
     """Bytes that a bundle of that size may unpack to."""
-    return _ALWAYS + _MOST_RATIO * body_size
+    return _ALWAYS + _MOST_RATIO * bundle_size
 
 
-def check_size(size: int, body_size: int, fault: type[Fault]) -> None:
-    if size > most_size(body_size):
+def check_size(size: int, bundle_size: int, fault: type[Fault]) -> None:
+    if size > most_size(bundle_size):
         raise fault(f"snapshot: it unpacks to more than {_MOST_RATIO} times its size")

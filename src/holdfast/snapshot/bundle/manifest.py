@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from dataclasses import replace
 from typing import Any, cast, get_args
 
-from holdfast.core.bundle_names import AGE, BODY, CHUNK_INDEX, MANIFEST
+from holdfast.core.bundle_names import AGE, BUNDLE, CHUNK_INDEX, MANIFEST
 from holdfast.core.errors import InvalidRequest, SnapshotDamaged, SnapshotTooNew
 from holdfast.core.times import iso, parse_time
 from holdfast.snapshot.bundle import canonical
@@ -46,8 +46,8 @@ def is_id(text: str) -> bool:
     return _ID.fullmatch(text) is not None
 
 
-def body_name(snapshot_id: str, encrypted: bool) -> str:
-    return f"{snapshot_id}{BODY}{AGE if encrypted else ''}"
+def bundle_name(snapshot_id: str, encrypted: bool) -> str:
+    return f"{snapshot_id}{BUNDLE}{AGE if encrypted else ''}"
 
 
 def chunk_index_name(snapshot_id: str, encrypted: bool) -> str:
@@ -100,7 +100,7 @@ def _shape(manifest: Manifest) -> dict[str, Any]:
         "createdAt": iso(identity.created_at),
         "createdBy": identity.created_by,
         "schemaVersions": dict(manifest.schema),
-        "body": {"name": manifest.body_name, "size": manifest.body_size, "sha256": manifest.body_sha256},
+        "body": {"name": manifest.bundle_name, "size": manifest.bundle_size, "sha256": manifest.bundle_sha256},
         "encryption": {"scheme": "age", "recipients": list(manifest.recipients)} if manifest.encrypted else None,
         "tools": dict(manifest.tools),
         "signer": manifest.signer,
@@ -165,22 +165,22 @@ def _read(fields: Fields, rows: Iterator[Any], version: int) -> Manifest:
     identity = _identity(fields)
     schema = fields.counts("schemaVersions")
     recipients = _recipients(fields)
-    body = fields.inner("body")
-    name = body.text("name")
-    named = chunk_index_name if version == CHUNKS_VERSION else body_name
+    bundle = fields.inner("body")
+    name = bundle.text("name")
+    named = chunk_index_name if version == CHUNKS_VERSION else bundle_name
     if name != named(identity.id, bool(recipients)):
         raise Malformed("the bundle has a different id or layout")
-    size, sha256 = body.number("size", 1), body.text("sha256", SHA256)
-    body.end()
+    size, sha256 = bundle.number("size", 1), bundle.text("sha256", SHA256)
+    bundle.end()
     signer, signature = fields.text_or_none("signer", _DID), fields.text_or_none("signature", _SIGNATURE)
     if (signer is None) != (signature is None):
         raise Malformed("signer and signature must both be present or both be absent")
     artifacts, redaction, left, hidden_left = _lists(fields, bool(recipients), rows)
     return Manifest(
         identity=identity,
-        body_name=name,
-        body_size=size,
-        body_sha256=sha256,
+        bundle_name=name,
+        bundle_size=size,
+        bundle_sha256=sha256,
         schema=schema,
         artifacts=artifacts,
         redaction=redaction,

@@ -52,7 +52,7 @@ class DiscardMembers:
 
 
 def unpack(
-    body: Path,
+    bundle: Path,
     manifest: Manifest,
     into: Path,
     identities: Sequence[str] = (),
@@ -70,21 +70,23 @@ def unpack(
     """
     try:
         with FolderExtractor(into, wanted, manifest.artifacts, hasty) as extractor:
-            contents = walk(body, manifest, extractor, identities)
+            contents = walk(bundle, manifest, extractor, identities)
             extractor.settle(contents.artifacts)
         return contents.artifacts
     except OSError as error:
-        raise disk_fault(error, f"unpack {body.name}") from error
+        raise disk_fault(error, f"unpack {bundle.name}") from error
 
 
-def walk(body: Path, manifest: Manifest, sinks: MemberSinks | None = None, identities: Sequence[str] = ()) -> Contents:
+def walk(
+    bundle: Path, manifest: Manifest, sinks: MemberSinks | None = None, identities: Sequence[str] = ()
+) -> Contents:
     """Read a bundle from end to end, check all of it, and return what it holds.
 
     Raises:
         SnapshotDamaged, IdentityNeeded, StorageFailed: as `unpack` does.
     """
     try:
-        with opened(body, manifest, identities) as plain:
+        with opened(bundle, manifest, identities) as plain:
             contents = _members(plain, manifest, sinks or DiscardMembers())
         return contents
     except (Malformed, zstandard.ZstdError) as error:
@@ -93,7 +95,7 @@ def walk(body: Path, manifest: Manifest, sinks: MemberSinks | None = None, ident
 
 
 @contextlib.contextmanager
-def opened(body: Path, manifest: Manifest, identities: Sequence[str] = ()) -> Iterator[DecompressedTar]:
+def opened(bundle: Path, manifest: Manifest, identities: Sequence[str] = ()) -> Iterator[DecompressedTar]:
     """The tar of a bundle. It is the sealed one once the block ends without a fault.
 
     Raises:
@@ -102,23 +104,23 @@ def opened(body: Path, manifest: Manifest, identities: Sequence[str] = ()) -> It
     """
     with contextlib.ExitStack() as stack:
         if manifest.chunked:
-            yield stack.enter_context(_gathered(body, manifest, identities))
+            yield stack.enter_context(_gathered(bundle, manifest, identities))
             return
-        raw = stack.enter_context(_CountedFile(body, manifest))
+        raw = stack.enter_context(_CountedFile(bundle, manifest))
         packed: ByteSource = raw
         if manifest.encrypted:
             packed = stack.enter_context(DecryptingReader(raw, identities))
         decompressor = zstandard.ZstdDecompressor(max_window_size=MOST_WINDOW)
         reader = decompressor.stream_reader(cast(IO[bytes], SingleFrame(packed)), read_size=_PIECE)
-        yield DecompressedTar(reader, manifest.body_size)
+        yield DecompressedTar(reader, manifest.bundle_size)
         raw.check()
 
 
 @contextlib.contextmanager
-def _gathered(body: Path, manifest: Manifest, identities: Sequence[str]) -> Iterator[DecompressedTar]:
+def _gathered(bundle: Path, manifest: Manifest, identities: Sequence[str]) -> Iterator[DecompressedTar]:
     unseal = opening(identities) if manifest.encrypted else as_stored
-    with ChunkedTar(body, read_chunk_index(body, manifest), unseal) as gathered:
-        yield DecompressedTar(gathered, manifest.body_size + sum(one.size for one in gathered.packs))
+    with ChunkedTar(bundle, read_chunk_index(bundle, manifest), unseal) as gathered:
+        yield DecompressedTar(gathered, manifest.bundle_size + sum(one.size for one in gathered.packs))
 
 
 class _CountedFile:
@@ -132,7 +134,7 @@ class _CountedFile:
         self._path = path
         self._manifest = manifest
         self._digest = hashlib.sha256() if manifest.artifacts is None else None
-        self._rest = manifest.body_size
+        self._rest = manifest.bundle_size
 
     def __enter__(self) -> _CountedFile:
         self._file = open_regular(self._path)
@@ -157,7 +159,7 @@ class _CountedFile:
         """Refuse what is not the bundle of the manifest, now that all of it was read."""
         while self.read(_PIECE):
             pass
-        if self._digest and self._digest.hexdigest() != self._manifest.body_sha256:
+        if self._digest and self._digest.hexdigest() != self._manifest.bundle_sha256:
             raise SnapshotDamaged("snapshot: the SHA-256 of the bundle differs from the manifest")
 
 

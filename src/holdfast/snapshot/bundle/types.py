@@ -100,9 +100,9 @@ class Manifest:
     """What a snapshot records about itself, in plaintext beside its bundle. The signature covers all the rest."""
 
     identity: Identity
-    body_name: str
-    body_size: int
-    body_sha256: str
+    bundle_name: str
+    bundle_size: int
+    bundle_sha256: str
     schema: tuple[tuple[str, int], ...]  # by name: manifest, store
     artifacts: tuple[Artifact, ...] | None  # None if encrypted: then they are in the bundle's last member
     redaction: Redaction
@@ -115,12 +115,12 @@ class Manifest:
 
     @property
     def encrypted(self) -> bool:
-        return self.body_name.endswith(AGE)
+        return self.bundle_name.endswith(AGE)
 
     @property
     def chunked(self) -> bool:
         """Whether the bundle is a chunk index whose chunks are in packs."""
-        return self.body_name.endswith(CHUNK_INDEXES)
+        return self.bundle_name.endswith(CHUNK_INDEXES)
 
 
 Code = Literal["damaged", "untrusted", "older", "too_new", "foreign", "locked"]

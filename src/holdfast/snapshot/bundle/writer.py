@@ -27,7 +27,7 @@ from holdfast.snapshot.bundle import encryption, tar_header
 from holdfast.snapshot.bundle.canonical import Malformed
 from holdfast.snapshot.bundle.contents import Contents, contents_bytes
 from holdfast.snapshot.bundle.limits import check_size
-from holdfast.snapshot.bundle.manifest import body_name
+from holdfast.snapshot.bundle.manifest import bundle_name
 from holdfast.snapshot.bundle.member_stream import WAITING, member_writer
 from holdfast.snapshot.bundle.members import CONTENTS, check_members, kind_of, member_name, place_of
 from holdfast.snapshot.bundle.types import Artifact, BundleFile, Capture, StagedFile
@@ -47,7 +47,7 @@ def pack(capture: Capture, out: Path, identity_id: str, recipients: Sequence[str
     """
     tar = Tar(capture, encrypted=bool(recipients))
     size, sha256 = pack_tar(tar.pieces(), out, recipients, level)
-    return BundleFile(body_name(identity_id, bool(recipients)), size, sha256, tuple(tar.artifacts))
+    return BundleFile(bundle_name(identity_id, bool(recipients)), size, sha256, tuple(tar.artifacts))
 
 
 def pack_tar(
@@ -70,15 +70,15 @@ def pack_tar(
     return output.size, output.sha256()
 
 
-def tar_again(capture: Capture, body: BundleFile, *, encrypted: bool) -> Iterator[bytes | memoryview]:
+def tar_again(capture: Capture, bundle: BundleFile, *, encrypted: bool) -> Iterator[bytes | memoryview]:
     """The tar that was packed into the bundle, made once more from the same staged files; a piece lasts until the next.
 
     Raises:
         StorageFailed: a staged file is not as it was.
     """
-    for staged, known in zip(_in_order(capture.staged), body.artifacts, strict=True):
+    for staged, known in zip(_in_order(capture.staged), bundle.artifacts, strict=True):
         yield from _staged(staged, known)
-    yield from _end(capture, body.artifacts, encrypted=encrypted)
+    yield from _end(capture, bundle.artifacts, encrypted=encrypted)
 
 
 def _staged(staged: StagedFile, known: Artifact) -> Iterator[bytes | memoryview]:

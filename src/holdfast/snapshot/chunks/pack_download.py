@@ -21,16 +21,16 @@ from holdfast.vault.streams import read_whole
 _AT_ONCE = 4
 
 
-def fetch_packs(vault: Vault, prefix: str, body: Path, manifest: Manifest, into: Path) -> None:
+def fetch_packs(vault: Vault, prefix: str, bundle: Path, manifest: Manifest, into: Path) -> None:
     """Copy the packs that a fetched chunk index names below the folder.
 
     Raises:
         SnapshotDamaged: the chunk index is invalid, or a pack is gone or another one.
     """
     try:
-        packs = read_packs(read_chunk_index(body, manifest))
+        packs = read_packs(read_chunk_index(bundle, manifest))
     except Malformed as error:
-        raise SnapshotDamaged(f"vault: {manifest.body_name}: {error}") from error
+        raise SnapshotDamaged(f"vault: {manifest.bundle_name}: {error}") from error
     folder = into / PACKS
     with disk_faults("fetch packs"):
         make_folder(folder)
@@ -57,15 +57,15 @@ def vaulted_chunk_index(vault: Vault, prefix: str, manifest: Manifest) -> bytes:
     Raises:
         SnapshotDamaged: it is gone, or another one.
     """
-    name = manifest.body_name
-    if manifest.body_size > MOST_BYTES:
+    name = manifest.bundle_name
+    if manifest.bundle_size > MOST_BYTES:
         raise SnapshotDamaged(f"vault: {name} is too large")
     try:
         with vault.open(f"{prefix}{name}") as stream, disk_faults(f"vault: read {name}"):
-            data = read_whole(stream, manifest.body_size + 1)
+            data = read_whole(stream, manifest.bundle_size + 1)
     except NotFound as error:
         raise SnapshotDamaged(f"vault: {name} is missing") from error
-    if len(data) != manifest.body_size or sha256(data).hexdigest() != manifest.body_sha256:
+    if len(data) != manifest.bundle_size or sha256(data).hexdigest() != manifest.bundle_sha256:
         raise SnapshotDamaged(f"vault: {name} differs from the manifest")
     return data
 
@@ -79,4 +79,4 @@ def vaulted_packs(vault: Vault, prefix: str, manifest: Manifest) -> tuple[PackEn
     try:
         return read_packs(vaulted_chunk_index(vault, prefix, manifest))
     except Malformed as error:
-        raise SnapshotDamaged(f"vault: {manifest.body_name}: {error}") from error
+        raise SnapshotDamaged(f"vault: {manifest.bundle_name}: {error}") from error

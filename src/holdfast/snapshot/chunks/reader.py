@@ -48,9 +48,9 @@ def as_stored(data: bytes) -> bytes:
     return data
 
 
-def pack_path(body: Path, name: str) -> Path:
+def pack_path(bundle: Path, name: str) -> Path:
     """Where a pack lies beside the chunk index that names it."""
-    return body.parent / PACKS / name
+    return bundle.parent / PACKS / name
 
 
 def packs_beside(chunk_index: Path) -> tuple[PackEntry, ...]:
@@ -67,17 +67,17 @@ def packs_beside(chunk_index: Path) -> tuple[PackEntry, ...]:
     return read_packs(data)
 
 
-def read_chunk_index(body: Path, manifest: Manifest) -> bytes:
+def read_chunk_index(bundle: Path, manifest: Manifest) -> bytes:
     """The chunk index of that manifest.
 
     Raises:
         Malformed: its bytes are not those of the manifest.
     """
-    if manifest.body_size > MOST_BYTES:
+    if manifest.bundle_size > MOST_BYTES:
         raise Malformed("the chunk index is too large")
-    with disk_faults(f"read {body.name}"), open_file(body) as file:
-        data = _exactly(file, 0, manifest.body_size + 1)
-    if len(data) != manifest.body_size or sha256(data).hexdigest() != manifest.body_sha256:
+    with disk_faults(f"read {bundle.name}"), open_file(bundle) as file:
+        data = _exactly(file, 0, manifest.bundle_size + 1)
+    if len(data) != manifest.bundle_size or sha256(data).hexdigest() != manifest.bundle_sha256:
         raise Malformed("the chunk index differs from the manifest")
     return data
 
@@ -122,8 +122,8 @@ def _opened_as_before(unseal: Seal, data: bytes) -> bytes:
 class ChunkedTar:
     """The bytes of the tar, to be read once from start to end."""
 
-    def __init__(self, body: Path, chunk_index: bytes, unseal: Seal = as_stored):
-        self._body, self._unseal = body, partial(_opened_as_before, unseal)
+    def __init__(self, bundle: Path, chunk_index: bytes, unseal: Seal = as_stored):
+        self._bundle, self._unseal = bundle, partial(_opened_as_before, unseal)
         self.packs = read_packs(chunk_index)
         self._runs = read_runs(chunk_index, len(self.packs), unseal)
         self._open: dict[int, _OpenPack] = {}
@@ -175,7 +175,7 @@ class ChunkedTar:
         if number not in self._open:
             entry = self.packs[number]
             with disk_faults(f"read pack {entry.name}"):
-                file = open_pack(self._body, entry)
+                file = open_pack(self._bundle, entry)
                 with OnFailure(file.close):
                     self._open[number] = _OpenPack(file, entry, read_head(file, entry, self._unseal))
         return self._open[number]
@@ -203,14 +203,14 @@ class ChunkedTar:
         return data
 
 
-def open_pack(body: Path, entry: PackEntry) -> BinaryIO:
+def open_pack(bundle: Path, entry: PackEntry) -> BinaryIO:
     """The file of a pack.
 
     Raises:
         Malformed: it is gone.
     """
     try:
-        return open_file(pack_path(body, entry.name))
+        return open_file(pack_path(bundle, entry.name))
     except FileNotFoundError as error:
         raise Malformed(f"pack {entry.name} is missing") from error
 

@@ -11,7 +11,7 @@ from holdfast.core.errors import Fault, NotFound, SnapshotDamaged, SnapshotOlder
 from holdfast.snapshot.recovery.restore_hints import older
 from holdfast.snapshot.remote.colony import ColonySnapshots, is_colony
 from holdfast.snapshot.remote.transfer import VaultEntry, is_missing, latest_in, list_vault, must_be_there, with_packs
-from holdfast.snapshot.repo.context import Archive
+from holdfast.snapshot.repo.context import SnapshotContext
 from holdfast.snapshot.repo.entries import SnapshotEntry
 from holdfast.snapshot.repo.paths import is_id_prefix, sequence_of
 from holdfast.snapshot.resolve import LATEST, SnapshotSelector
@@ -20,72 +20,72 @@ from holdfast.vault.read_only import ReadOnly
 RESTORE_COMMAND = "holdfast snapshot restore {} --yes"
 
 
-def also_in_vault(archive: Archive, named: SnapshotSelector) -> SnapshotSelector:
+def also_in_vault(context: SnapshotContext, named: SnapshotSelector) -> SnapshotSelector:
     """The same snapshot, in the vault of the settings if it is not here, or if the newest here is damaged or gone and
     the vault has it. So a command that brings a memory back needs no address."""
-    place = archive.settings.vault
+    place = context.settings.vault
     if named.vault or not place or not (named.name == LATEST or is_id_prefix(named.name)):
         return named
     try:
-        archive.repo.find(named.name)
+        context.repo.find(named.name)
     except NotFound:
         return replace(named, vault=place)
-    if named.name == LATEST and not is_colony(place) and _is_newer(archive, place):
+    if named.name == LATEST and not is_colony(place) and _is_newer(context, place):
         return replace(named, vault=place)
     return named
 
 
-def _is_newer(archive: Archive, place: str) -> bool:
+def _is_newer(context: SnapshotContext, place: str) -> bool:
     """Whether the repository lacks the vault's latest. An unreachable vault has nothing to
     offer."""
-    here = archive.repo.latest()
+    here = context.repo.latest()
     number = here.sequence if here is not None else 0
-    if here is not None and archive.repo.is_complete() and not damaged_after(archive, number):
+    if here is not None and context.repo.is_complete() and not damaged_after(context, number):
         return False
     try:
-        vault = ReadOnly(archive.vault(place))
-        return not is_missing(vault) and sequence_of(latest_in(vault, archive.tenant, archive.agent).id) > number
+        vault = ReadOnly(context.vault(place))
+        return not is_missing(vault) and sequence_of(latest_in(vault, context.tenant, context.agent).id) > number
     except Fault:
         return False
 
 
-def restorable(archive: Archive) -> str | None:
+def restorable(context: SnapshotContext) -> str | None:
     """The snapshot that restoring `latest` would take; None if there is none.
 
     Raises:
         Fault: the vault cannot be reached, and nothing is in the repository.
     """
-    named = also_in_vault(archive, SnapshotSelector(LATEST))
+    named = also_in_vault(context, SnapshotSelector(LATEST))
     if not named.vault:
-        here = archive.repo.latest() or archive.repo.newest()
+        here = context.repo.latest() or context.repo.newest()
         return here.id if here is not None else None
     if is_colony(named.vault):
-        newest = ColonySnapshots(archive, named.vault).newest()
+        newest = ColonySnapshots(context, named.vault).newest()
         return newest.snapshot_id if newest is not None else None
-    vault = ReadOnly(archive.vault(named.vault))
+    vault = ReadOnly(context.vault(named.vault))
     must_be_there(vault)
     try:
-        return latest_in(vault, archive.tenant, archive.agent).id
+        return latest_in(vault, context.tenant, context.agent).id
     except NotFound:
         return None
 
 
-def damaged_after(archive: Archive, number: int) -> list[SnapshotEntry]:
+def damaged_after(context: SnapshotContext, number: int) -> list[SnapshotEntry]:
     """Damaged snapshots in the repository that are newer than that number, newest first."""
-    return [one for one in archive.repo.each() if one.damaged and one.sequence > number]
+    return [one for one in context.repo.each() if one.damaged and one.sequence > number]
 
 
 @contextmanager
-def offered(archive: Archive, named: SnapshotSelector, command: str) -> Iterator[None]:
+def offered(context: SnapshotContext, named: SnapshotSelector, command: str) -> Iterator[None]:
     """Let a refusal of a snapshot in the repository name the one to use instead; `command` has a place for its name."""
     try:
         yield
     except SnapshotDamaged as fault:
         id = fault.details.get("snapshot")
         if isinstance(id, str) and not named.vault:
-            fault.hint = instead(archive, id, command) or fault.hint
-        elif isinstance(id, str) and named.vault == archive.settings.vault and command == RESTORE_COMMAND:
-            fault.hint = older(archive, id)
+            fault.hint = instead(context, id, command) or fault.hint
+        elif isinstance(id, str) and named.vault == context.settings.vault and command == RESTORE_COMMAND:
+            fault.hint = older(context, id)
         raise
     except SnapshotOlder as fault:
         id = fault.details.get("snapshot")
@@ -96,7 +96,7 @@ def offered(archive: Archive, named: SnapshotSelector, command: str) -> Iterator
             )
         raise
     except NotFound as fault:
-        if not named.vault and not archive.settings.vault and not archive.repo.count():
+        if not named.vault and not context.settings.vault and not context.repo.count():
             fault.hint = (
                 "This data folder has no snapshots. List those in a vault with holdfast vault list VAULT, "
                 f"then restore one: {command.format(f'{_word(named.name)} --from VAULT')}"
@@ -108,17 +108,17 @@ def _word(name: str) -> str:
     return name if name == LATEST or is_id_prefix(name) else "ID"
 
 
-def instead(archive: Archive, id: str, command: str) -> str | None:
+def instead(context: SnapshotContext, id: str, command: str) -> str | None:
     """A sentence with the command that uses another one than that damaged one; None if there is none."""
     there: list[VaultEntry] = []
-    place = archive.settings.vault
+    place = context.settings.vault
     with suppress(Fault):  # without the vault's answer the repository alone is looked at
-        there = _whole_in(archive, place) if place else []
+        there = _whole_in(context, place) if place else []
     if any(one.id == id for one in there):
         return f"The vault has a copy: {command.format(f'{id} --from {quote(place)}')}"
-    here = next((one.id for one in archive.repo.each() if not one.damaged and one.id != id), None)
+    here = next((one.id for one in context.repo.each() if not one.damaged and one.id != id), None)
     if here is not None:
-        latest = archive.repo.latest()
+        latest = context.repo.latest()
         other = latest.id if latest is not None and latest.id != id else here
         return f"Restore the newest intact one: {command.format(other)}"
     if there:
@@ -126,11 +126,11 @@ def instead(archive: Archive, id: str, command: str) -> str | None:
     return None
 
 
-def _whole_in(archive: Archive, place: str) -> list[VaultEntry]:
+def _whole_in(context: SnapshotContext, place: str) -> list[VaultEntry]:
     if is_colony(place):
         return []
-    vault = ReadOnly(archive.vault(place))
+    vault = ReadOnly(context.vault(place))
     if is_missing(vault):
         return []
-    found = list_vault(vault, archive.tenant, archive.agent)
-    return [one for one in with_packs(vault, archive.tenant, archive.agent, found) if not one.damaged]
+    found = list_vault(vault, context.tenant, context.agent)
+    return [one for one in with_packs(vault, context.tenant, context.agent, found) if not one.damaged]

@@ -19,7 +19,7 @@ from holdfast.snapshot.recovery.pending_restore import BEGIN_EMPTY, begin_waitin
 from holdfast.snapshot.recovery.restore_hints import way_back
 from holdfast.snapshot.remote.colony import ColonySnapshots, is_colony
 from holdfast.snapshot.remote.transfer import is_missing, list_vault
-from holdfast.snapshot.repo.context import Archive
+from holdfast.snapshot.repo.context import SnapshotContext
 from holdfast.snapshot.resolve import LATEST, SnapshotSelector
 from holdfast.snapshot.restore import plant, restore
 from holdfast.snapshot.sources.capture import folders_of
@@ -37,7 +37,7 @@ _MOUNT = (
 )
 
 
-def begin_from_vault(archive: Archive, folder: DataFolder) -> Identity | None:
+def begin_from_vault(context: SnapshotContext, folder: DataFolder) -> Identity | None:
     """Restore the newest snapshot of this memory into a folder without a generation; which one, or None if the vault
     holds none.
 
@@ -45,65 +45,65 @@ def begin_from_vault(archive: Archive, folder: DataFolder) -> Identity | None:
         RestorePending: it could not be restored; the hint names the next step.
         InvalidSettings: the settings name no vault.
     """
-    with _pending(archive):
-        if not has_any(archive):
+    with _pending(context):
+        if not has_any(context):
             return None
-        return plant(archive, SnapshotSelector(LATEST, vault=archive.settings.vault), folder).manifest.identity
+        return plant(context, SnapshotSelector(LATEST, vault=context.settings.vault), folder).manifest.identity
 
 
-def fill_from_vault(archive: Archive) -> Identity | None:
+def fill_from_vault(context: SnapshotContext) -> Identity | None:
     """The same for a live memory with nothing in it. Its tokens stay. Faults as of `begin_from_vault`."""
-    with _pending(archive):
-        if not has_any(archive):
+    with _pending(context):
+        if not has_any(context):
             return None
-        return restore(archive, SnapshotSelector(LATEST, vault=archive.settings.vault)).manifest.identity
+        return restore(context, SnapshotSelector(LATEST, vault=context.settings.vault)).manifest.identity
 
 
-def is_blank(archive: Archive, reader: Reader) -> bool:
+def is_blank(context: SnapshotContext, reader: Reader) -> bool:
     """Whether a memory was begun here and nothing was ever put into it: no record, no snapshot, no restore."""
-    folder = DataFolder(archive.home)
-    if archive.repo.newest_expected() or (archive.home / folder.current() / ORIGIN).exists():
+    folder = DataFolder(context.home)
+    if context.repo.newest_expected() or (context.home / folder.current() / ORIGIN).exists():
         return False
     stored = set(reader.sizes()) - {table.name for table in (AUDIT, TOKENS, ANSWERS)}
-    if stored or any(one.path.exists() for one in folders_of(archive)):
+    if stored or any(one.path.exists() for one in folders_of(context)):
         return False
-    done = reader.find(AUDIT, archive.tenant, limit=_LOOKED_AT)
+    done = reader.find(AUDIT, context.tenant, limit=_LOOKED_AT)
     return len(done) < _LOOKED_AT and all(one.operation in _PREPARING for one in done)
 
 
-def has_any(archive: Archive) -> bool:
+def has_any(context: SnapshotContext) -> bool:
     """Whether the vault holds a snapshot of this memory. An unreachable one is not empty, nor is one that was
     waited for before: an empty folder may be where its disk is to be mounted."""
-    place = archive.settings.vault
+    place = context.settings.vault
     if is_colony(place):
-        found = ColonySnapshots(archive, place).newest() is not None
-        if not found and is_waiting(archive.home):
+        found = ColonySnapshots(context, place).newest() is not None
+        if not found and is_waiting(context.home):
             raise VaultRefused("vault: it has no snapshot of this memory, which is waiting to be restored", hint=_MOUNT)
         return found
-    vault = archive.vault(place)
+    vault = context.vault(place)
     if is_missing(vault):
         raise VaultRefused(
             f"vault: {vault.place} does not exist, and this memory may be in it",
             hint=_MOUNT,
         )
-    found = bool(list_vault(vault, archive.tenant, archive.agent))
-    if not found and is_waiting(archive.home):
+    found = bool(list_vault(vault, context.tenant, context.agent))
+    if not found and is_waiting(context.home):
         raise VaultRefused(f"vault: {vault.place} has no snapshot of this memory, but may have held one", hint=_MOUNT)
     return found
 
 
 @contextmanager
-def _pending(archive: Archive) -> Iterator[None]:
+def _pending(context: SnapshotContext) -> Iterator[None]:
     try:
         yield
     except InvalidSettings:  # no vault that could be tried again
         raise
     except Fault as cause:
         with suppress(Fault):  # a full disk: the fault itself is what matters
-            begin_waiting(archive.home)
+            begin_waiting(context.home)
         pending = RestorePending(
             f"the memory in the vault has not been restored yet: {_plain(cause.message)}",
-            hint=way_back(archive, cause),
+            hint=way_back(context, cause),
             details={"cause": cause.code},
         )
         pending.exit_code = cause.exit_code

@@ -15,7 +15,7 @@ from holdfast.core.errors import Conflict, DataDamaged, Fault, NotFound
 from holdfast.snapshot.damaged_generations import damaged_by_restore, damaged_generations, keep_damaged, note_copied
 from holdfast.snapshot.merge_run import MergeResult, merge_file
 from holdfast.snapshot.recovery.alternatives import restorable
-from holdfast.snapshot.repo.context import Archive
+from holdfast.snapshot.repo.context import SnapshotContext
 from holdfast.snapshot.resolve import LATEST, SnapshotSelector
 from holdfast.snapshot.sources.capture import live_memory
 from holdfast.snapshot.sources.restore_plan import settle_folders
@@ -43,7 +43,7 @@ class SalvagedMemory:
 
 
 def salvage(
-    archive: Archive,
+    context: SnapshotContext,
     name: str | None = None,
     named: SnapshotSelector = ANY,
     *,
@@ -61,29 +61,29 @@ def salvage(
             to be encrypted, and no recipient is configured.
         SnapshotsBusy: another process makes, restores or removes snapshots.
     """
-    with archive.locked("salvage") as result:
-        settle_folders(DataFolder(archive.home))
-        own = damaged_by_restore(archive, live_of(archive))
-        source = _source(archive, name, own)
+    with context.locked("salvage") as result:
+        settle_folders(DataFolder(context.home))
+        own = damaged_by_restore(context, live_of(context))
+        source = _source(context, name, own)
         if source in own:
-            done = _replaced(archive, source, None if alone else _restored_first(archive, dry_run), dry_run)
+            done = _replaced(context, source, None if alone else _restored_first(context, dry_run), dry_run)
         else:
-            done = _merged(archive, source, named, dry_run)
+            done = _merged(context, source, named, dry_run)
         result.about = done.generation
         if not dry_run:
-            note_copied(archive.home, source, done.generation or DataFolder(archive.home).current())
+            note_copied(context.home, source, done.generation or DataFolder(context.home).current())
     if done.generation is None:
         return done
     before = done.merged.before if done.merged is not None else None
-    archive.publish("restored", {"id": None, "generation": done.generation, "before": before})
+    context.publish("restored", {"id": None, "generation": done.generation, "before": before})
     if done.merged is None:
         return done
-    return replace(done, merged=replace(done.merged, waiting=offer_waiting(archive)))
+    return replace(done, merged=replace(done.merged, waiting=offer_waiting(context)))
 
 
-def _source(archive: Archive, name: str | None, own: tuple[str, ...]) -> str:
+def _source(context: SnapshotContext, name: str | None, own: tuple[str, ...]) -> str:
     """The damaged generation to use: the named one, else the live one, else the newest that is kept aside."""
-    names = [*reversed(own), *(one.name for one in damaged_generations(archive.home))]
+    names = [*reversed(own), *(one.name for one in damaged_generations(context.home))]
     if name is None and names:
         return names[0]
     if name is not None and name in names:
@@ -95,7 +95,7 @@ def _source(archive: Archive, name: str | None, own: tuple[str, ...]) -> str:
     )
 
 
-def _restored_first(archive: Archive, dry_run: bool) -> str | None:
+def _restored_first(context: SnapshotContext, dry_run: bool) -> str | None:
     """The snapshot that is to be restored before anything is salvaged; None if there is none.
 
     What can be read alone is a part of the memory, and would look like all of it.
@@ -104,7 +104,7 @@ def _restored_first(archive: Archive, dry_run: bool) -> str | None:
         Conflict: there is one, and something is to be changed.
     """
     try:
-        id = restorable(archive)
+        id = restorable(context)
         known = f"there is a snapshot of this memory ({id})"
     except Fault as fault:
         id, known = LATEST, f"the vault may have a snapshot of this memory but is not accessible ({fault.message})"
@@ -117,13 +117,13 @@ def _restored_first(archive: Archive, dry_run: bool) -> str | None:
     return id
 
 
-def _merged(archive: Archive, source: str, named: SnapshotSelector, dry_run: bool) -> SalvagedMemory:
-    with archive.repo.staging() as staging:
+def _merged(context: SnapshotContext, source: str, named: SnapshotSelector, dry_run: bool) -> SalvagedMemory:
+    with context.repo.staging() as staging:
         database = staging / DATABASE
-        read = _read(archive.home / source, database, archive.tenant)
-        now = live_memory(archive).as_file(staging, archive.tenant)
-        lost = _in_neither(read, count_covered(now, database, archive.tenant))
-        done = merge_file(archive, source, database, named, dry_run=dry_run)
+        read = _read(context.home / source, database, context.tenant)
+        now = live_memory(context).as_file(staging, context.tenant)
+        lost = _in_neither(read, count_covered(now, database, context.tenant))
+        done = merge_file(context, source, database, named, dry_run=dry_run)
     return SalvagedMemory(source, read, done, done.generation, lost)
 
 
@@ -135,30 +135,30 @@ def _in_neither(read: SalvagedRows, covered: dict[str, int]) -> dict[str, int] |
     return {name: count for name, count in left.items() if count > 0}
 
 
-def _replaced(archive: Archive, source: str, snapshot: str | None, dry_run: bool) -> SalvagedMemory:
+def _replaced(context: SnapshotContext, source: str, snapshot: str | None, dry_run: bool) -> SalvagedMemory:
     if dry_run:
-        with archive.repo.staging() as staging:
-            read = _read(archive.home / source, staging / DATABASE, None)
+        with context.repo.staging() as staging:
+            read = _read(context.home / source, staging / DATABASE, None)
         return SalvagedMemory(source, read, None, None, None if snapshot else read.lost, snapshot)
-    folder = DataFolder(archive.home)
+    folder = DataFolder(context.home)
     building = folder.new_generation()
     with OnFailure(give_up, folder, building):
-        read = _read(archive.home / source, building / DATABASE, None)
-        name = make_live(archive, folder, building, source)
+        read = _read(context.home / source, building / DATABASE, None)
+        name = make_live(context, folder, building, source)
     return SalvagedMemory(source, read, None, name, read.lost)
 
 
-def make_live(archive: Archive, folder: DataFolder, building: Path, source: str) -> str:
+def make_live(context: SnapshotContext, folder: DataFolder, building: Path, source: str) -> str:
     """Make a generation live that was built from a damaged one, which is kept aside."""
-    write_durably(building / ORIGIN, archive.tenant.encode())
+    write_durably(building / ORIGIN, context.tenant.encode())
 
     def build(_: FrozenStore | None) -> str:
-        keep_damaged(archive.home, (source,))
+        keep_damaged(context.home, (source,))
         name = folder.finish(building)
-        intend(archive.home, name, ())
+        intend(context.home, name, ())
         return name
 
-    return switched(archive, live_of(archive), build)
+    return switched(context, live_of(context), build)
 
 
 def _read(generation: Path, into: Path, tenant: str | None) -> SalvagedRows:

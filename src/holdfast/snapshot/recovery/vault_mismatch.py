@@ -16,7 +16,7 @@ from holdfast.snapshot.bundle.manifest import is_id
 from holdfast.snapshot.remote.colony import is_colony
 from holdfast.snapshot.remote.forks import held_by
 from holdfast.snapshot.remote.transfer import is_missing, list_vault, vaulted_manifest
-from holdfast.snapshot.repo.context import Archive
+from holdfast.snapshot.repo.context import SnapshotContext
 from holdfast.snapshot.repo.paths import sequence_of
 from holdfast.vault.read_only import ReadOnly
 
@@ -24,7 +24,7 @@ _NOTE = "apart"  # beside the snapshots: the newest in the vault when this was n
 _MOST_BYTES = 4_096
 
 
-def vault_mismatch(archive: Archive) -> RestorePending | None:
+def vault_mismatch(context: SnapshotContext) -> RestorePending | None:
     """What to report about it, and how to bring the other memory in; None if there is none.
 
     Only a memory that has all snapshots that it ever made is compared with the vault: of others it may have forgotten
@@ -34,21 +34,21 @@ def vault_mismatch(archive: Archive) -> RestorePending | None:
     Raises:
         Fault: the vault cannot be reached.
     """
-    place = archive.settings.vault
+    place = context.settings.vault
     if not place or is_colony(place):
         return None
-    noted = _noted(archive)
-    if noted is None and _has_all(archive):
-        noted = _compare_with_vault(archive, place)
+    noted = _noted(context)
+    if noted is None and _has_all(context):
+        noted = _compare_with_vault(context, place)
     if noted is None:
         return None
-    if noted.id in held_by(archive):
+    if noted.id in held_by(context):
         with disk_faults(f"remove {_NOTE}"):
-            _path(archive).unlink(missing_ok=True)
+            _path(context).unlink(missing_ok=True)
         return None
     return RestorePending(
         f"the vault has a memory that was never restored here; its newest snapshot is {noted.id}",
-        hint=f"Merge it into this one: holdfast snapshot merge {noted.id} now {_trust(archive, noted)}--yes",
+        hint=f"Merge it into this one: holdfast snapshot merge {noted.id} now {_trust(context, noted)}--yes",
     )
 
 
@@ -60,39 +60,39 @@ class _OtherMemory:
     signer: str
 
 
-def _has_all(archive: Archive) -> bool:
-    numbers = {sequence_of(one.id) for one in archive.repo.each()}
-    return len(numbers) == archive.repo.newest_expected() == max(numbers, default=0)
+def _has_all(context: SnapshotContext) -> bool:
+    numbers = {sequence_of(one.id) for one in context.repo.each()}
+    return len(numbers) == context.repo.newest_expected() == max(numbers, default=0)
 
 
-def _trust(archive: Archive, noted: _OtherMemory) -> str:
+def _trust(context: SnapshotContext, noted: _OtherMemory) -> str:
     """What a merge needs as further options."""
     if noted.signer:
-        return "" if archive.keyring.accepts(noted.signer) else f"--trust {noted.signer} "
-    return "--allow-unsigned " if archive.keyring.demands() else ""
+        return "" if context.keyring.accepts(noted.signer) else f"--trust {noted.signer} "
+    return "--allow-unsigned " if context.keyring.demands() else ""
 
 
-def _compare_with_vault(archive: Archive, place: str) -> _OtherMemory | None:
-    vault = ReadOnly(archive.vault(place))
-    found = [] if is_missing(vault) else list_vault(vault, archive.tenant, archive.agent)
+def _compare_with_vault(context: SnapshotContext, place: str) -> _OtherMemory | None:
+    vault = ReadOnly(context.vault(place))
+    found = [] if is_missing(vault) else list_vault(vault, context.tenant, context.agent)
     whole = next((one.id for one in found if not one.damaged), None)
-    if whole is None or not held_by(archive).isdisjoint(one.id for one in found):
+    if whole is None or not held_by(context).isdisjoint(one.id for one in found):
         return None
     with disk_faults(f"write {_NOTE}"):
-        make_folder(archive.repo.root)
-    signer = vaulted_manifest(vault, archive.tenant, archive.agent, whole).signer or ""
-    write_durably(_path(archive), f"{whole}\n{place}\n{signer}\n".encode())
+        make_folder(context.repo.root)
+    signer = vaulted_manifest(vault, context.tenant, context.agent, whole).signer or ""
+    write_durably(_path(context), f"{whole}\n{place}\n{signer}\n".encode())
     return _OtherMemory(whole, signer)
 
 
-def _noted(archive: Archive) -> _OtherMemory | None:
+def _noted(context: SnapshotContext) -> _OtherMemory | None:
     with suppress(OSError, ValueError):
-        with _path(archive).open("rb") as file:
+        with _path(context).open("rb") as file:
             id, place, *more = file.read(_MOST_BYTES).decode().split("\n")
-        if is_id(id) and place == archive.settings.vault:
+        if is_id(id) and place == context.settings.vault:
             return _OtherMemory(id, more[0] if more else "")
     return None
 
 
-def _path(archive: Archive) -> Path:
-    return archive.repo.root / _NOTE
+def _path(context: SnapshotContext) -> Path:
+    return context.repo.root / _NOTE

@@ -16,7 +16,7 @@ from holdfast.core.model import DEFAULT_TENANT
 from holdfast.core.version import VERSION
 from holdfast.snapshot.bundle import canonical
 from holdfast.snapshot.bundle.encryption import read_identities
-from holdfast.snapshot.bundle.manifest import body_name, manifest_bytes
+from holdfast.snapshot.bundle.manifest import bundle_name, manifest_bytes
 from holdfast.snapshot.bundle.types import (
     FORMAT_VERSION,
     Capture,
@@ -29,7 +29,7 @@ from holdfast.snapshot.bundle.types import (
 from holdfast.snapshot.bundle.writer import pack
 from holdfast.snapshot.keys.keyring import Keyring
 from holdfast.snapshot.remote.colony_format import about_of, documents_of, fill, is_compact
-from holdfast.snapshot.repo.context import DEFAULT_AGENT, Archive
+from holdfast.snapshot.repo.context import DEFAULT_AGENT, SnapshotContext
 from holdfast.snapshot.repo.entries import SnapshotEntry
 from holdfast.snapshot.repo.paths import parse_id
 from holdfast.snapshot.repo.repository import SnapshotRepository
@@ -77,22 +77,22 @@ class SentToColony:
 class ColonySnapshots:
     """The compact snapshots of a memory under one label of a Colony vault."""
 
-    def __init__(self, archive: Archive, text: str, identity: str | None = None):
+    def __init__(self, context: SnapshotContext, text: str, identity: str | None = None):
         """No request is made to the vault yet.
 
         Raises:
             InvalidSettings: that is no label, or there is no key.
         """
-        self._archive = archive
-        self.label = _label_of(archive, text)
-        settings = with_credentials(archive.settings)
+        self._context = context
+        self.label = _label_of(context, text)
+        settings = with_credentials(context.settings)
         if not settings.colony_key:
             raise InvalidSettings(
                 "vault: colony: requires the agent's API key",
                 hint="Set COLONY_API_KEY, or add it to the file in HOLDFAST_VAULT_CREDENTIALS.",
             )
         file = identity or settings.snapshot_identity
-        keyring, own = archive.keyring, archive.keyring.own()
+        keyring, own = context.keyring, context.keyring.own()
         try:
             self._memory = ColonyMemory(
                 settings.colony_key,
@@ -101,8 +101,8 @@ class ColonySnapshots:
                 trusted=list(keyring.trusted()) if keyring.demands() else None,
                 recipients=settings.snapshot_recipients,
                 identities=read_identities(file) if file else (),
-                clock=archive.clock,
-                entropy=archive.entropy,
+                clock=context.clock,
+                entropy=context.entropy,
             )
         except ColonyInvalid as fault:
             raise InvalidSettings(f"vault: {fault.message}", hint=fault.hint) from None
@@ -110,7 +110,7 @@ class ColonySnapshots:
     @property
     def place(self) -> str:
         """Where it is, without credentials."""
-        url = self._archive.settings.colony_url
+        url = self._context.settings.colony_url
         return f"{SCHEME}{self.label}" + (f" at {url}" if url else "")
 
     def state(self) -> tuple[int, int]:
@@ -145,14 +145,14 @@ class ColonySnapshots:
         free, _ = self.state()
         room = free + sum(map(_stored, self.each()))
         compact = documents_of(reader, identity, int(room * _MARGIN), int(room * _SHARE))
-        keep = self._archive.settings.colony_keep
+        keep = self._context.settings.colony_keep
         made = self._memory.backup(compact.documents, label=self.label, prune_keep=keep)
-        self._archive.keyring.raise_mark(_SENT, self.place, identity.sequence)
+        self._context.keyring.raise_mark(_SENT, self.place, identity.sequence)
         return SentToColony(made.snapshot_id, made.byte_size, compact.left)
 
     def is_sent(self, identity: Identity) -> bool:
         """Whether this one, or a newer one, was sent from here."""
-        return self._archive.keyring.mark(_SENT, self.place) >= identity.sequence
+        return self._context.keyring.mark(_SENT, self.place) >= identity.sequence
 
     def remove(self, id: str) -> None:
         self._memory.delete_snapshot(label=self.label, snapshot_id=id)
@@ -187,7 +187,7 @@ class ColonySnapshots:
             return _bundled(staging, documents, about.identity, about.left, into)
 
     def _check_owner(self, identity: Identity) -> None:
-        if (identity.tenant, identity.agent) != (self._archive.tenant, self._archive.agent):
+        if (identity.tenant, identity.agent) != (self._context.tenant, self._context.agent):
             raise SnapshotForeign(f"vault: {self.place} belongs to another memory")
         if parse_id(identity.id).sequence != identity.sequence:
             raise SnapshotUntrusted("vault: the compact snapshot is inconsistent")
@@ -198,13 +198,13 @@ def _stored(info: SnapshotInfo) -> int:
     return max(info.part_count - 1, 0) * 700_000
 
 
-def _label_of(archive: Archive, text: str) -> str:
+def _label_of(context: SnapshotContext, text: str) -> str:
     """The label that is named, or the usual one; with the tenant in it, so that no tenant writes over another."""
     given = text.strip()[len(SCHEME) :].strip("/")
     if given and not _LABEL.fullmatch(given):
         raise InvalidSettings("vault: colony: must be followed by a label of a-z, 0-9, _ and - only")
-    label = given or (USUAL_LABEL if archive.agent == DEFAULT_AGENT else f"{USUAL_LABEL}-{archive.agent.lower()}")
-    return label if archive.tenant == DEFAULT_TENANT else f"{label}-{archive.tenant.lower()}"
+    label = given or (USUAL_LABEL if context.agent == DEFAULT_AGENT else f"{USUAL_LABEL}-{context.agent.lower()}")
+    return label if context.tenant == DEFAULT_TENANT else f"{label}-{context.tenant.lower()}"
 
 
 def _bundled(
@@ -222,19 +222,19 @@ def _bundled(
         store.close()
     state.write_bytes(canonical.dumps(runtime_state(database, identity.tenant)))
     staged = (StagedFile(STORE, "store", database), StagedFile(STATE, "state", state))
-    place = staging / body_name(identity.id, encrypted=False)
-    body = pack(Capture(staged, store_schema=store_schema()), place, identity.id)
+    place = staging / bundle_name(identity.id, encrypted=False)
+    bundle = pack(Capture(staged, store_schema=store_schema()), place, identity.id)
     manifest = Manifest(
         identity=replace(identity, parent=None),
-        body_name=body.name,
-        body_size=body.size,
-        body_sha256=body.sha256,
+        bundle_name=bundle.name,
+        bundle_size=bundle.size,
+        bundle_sha256=bundle.sha256,
         schema=(("manifest", FORMAT_VERSION), ("store", store_schema())),
-        artifacts=body.artifacts,
+        artifacts=bundle.artifacts,
         redaction=Redaction(applied=True),
         left=tuple(SkippedItem(name, f"{count} not in a compact snapshot") for name, count in sorted(left.items())),
         recipients=(),
         tools=(("holdfast", VERSION),),
     )
-    repo.put(staging / body.name, manifest, manifest_bytes(manifest))
+    repo.put(staging / bundle.name, manifest, manifest_bytes(manifest))
     return repo.find(identity.id)

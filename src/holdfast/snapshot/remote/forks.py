@@ -18,7 +18,7 @@ from holdfast.core.times import iso
 from holdfast.snapshot.bundle.types import Identity
 from holdfast.snapshot.remote.colony import is_colony
 from holdfast.snapshot.remote.transfer import VaultEntry, list_vault, vaulted_manifest
-from holdfast.snapshot.repo.context import Archive
+from holdfast.snapshot.repo.context import SnapshotContext
 from holdfast.snapshot.repo.paths import sequence_of
 from holdfast.store.port import where
 from holdfast.store.tables import AUDIT
@@ -145,26 +145,26 @@ def fork_notices(lines: Sequence[Fork], held: Collection[str], place: str) -> li
     ]
 
 
-def held_by(archive: Archive) -> set[str]:
+def held_by(context: SnapshotContext) -> set[str]:
     """Snapshots that are in this memory: those in its repository, and those that it was made of by its audit log.
     The log is part of the memory, so it knows this wherever it was restored."""
-    held = {one.id for one in archive.repo.each()}
-    if archive.live is None:
+    held = {one.id for one in context.repo.each()}
+    if context.live is None:
         return held
     with suppress(Fault):  # it cannot be opened, or not be read: the repository alone decides
-        reader = archive.live.store.read()
+        reader = context.live.store.read()
         for operation in ("snapshot_restore", "snapshot_merge"):
-            for entry in reader.find(AUDIT, archive.tenant, *where(operation=operation), limit=MOST_ENTRIES):
+            for entry in reader.find(AUDIT, context.tenant, *where(operation=operation), limit=MOST_ENTRIES):
                 held |= {*entry.target_ids, str(entry.details.get("other", ""))}
     return held
 
 
-def fork_notices_of(archive: Archive, text: str, found: Sequence[VaultEntry] | None = None) -> list[str]:
+def fork_notices_of(context: SnapshotContext, text: str, found: Sequence[VaultEntry] | None = None) -> list[str]:
     """The same for a named vault. A Colony vault keeps too little to know."""
     if is_colony(text):
         return []
-    vault = ReadOnly(archive.vault(text))
+    vault = ReadOnly(context.vault(text))
     if found is None:
-        found = list_vault(vault, archive.tenant, archive.agent)
-    lines = find_forks(vault, archive.tenant, archive.agent, found)
-    return fork_notices(lines, held_by(archive), text) if lines else []
+        found = list_vault(vault, context.tenant, context.agent)
+    lines = find_forks(vault, context.tenant, context.agent, found)
+    return fork_notices(lines, held_by(context), text) if lines else []

@@ -23,7 +23,7 @@ from holdfast.core.ports import Vault
 from holdfast.snapshot.bundle.canonical import Malformed
 from holdfast.snapshot.bundle.encryption import fingerprint, read_identities, sealing
 from holdfast.snapshot.bundle.hashed_copy import open_file
-from holdfast.snapshot.bundle.manifest import body_name, chunk_index_name, manifest_bytes, signed_bytes
+from holdfast.snapshot.bundle.manifest import bundle_name, chunk_index_name, manifest_bytes, signed_bytes
 from holdfast.snapshot.bundle.reader import DecompressedTar, opened
 from holdfast.snapshot.bundle.types import BundleFile, Capture, Manifest
 from holdfast.snapshot.bundle.writer import pack_tar, tar_again
@@ -38,7 +38,7 @@ from holdfast.snapshot.chunks.writer import ChunkWriter, WrittenChunks, check_th
 from holdfast.snapshot.remote.cache_rebuild import known_folder, learn, trusted_packs
 from holdfast.snapshot.remote.pack_copy import copy_chunks, recheck_packs, remove_halves
 from holdfast.snapshot.remote.transfer import deliver, list_vault, prefix_of, read_vaulted, send
-from holdfast.snapshot.repo.context import Archive
+from holdfast.snapshot.repo.context import SnapshotContext
 from holdfast.snapshot.repo.lock import SnapshotLock
 from holdfast.snapshot.repo.paths import SHELVES
 from holdfast.snapshot.repo.snapshot_files import SnapshotFiles, read_files
@@ -55,7 +55,7 @@ class StagedMemory:
     """What a snapshot was just packed from, while it is still staged."""
 
     capture: Capture
-    body: BundleFile
+    bundle: BundleFile
     recipients: tuple[str, ...]
 
 
@@ -67,7 +67,7 @@ class _DecryptedTar:
     recipients: tuple[str, ...]
 
 
-def put(archive: Archive, vault: Vault, id: str, fresh: StagedMemory | None = None) -> None:
+def put(context: SnapshotContext, vault: Vault, id: str, fresh: StagedMemory | None = None) -> None:
     """Copy a snapshot from the repository to the vault, in the layout of the settings if that can be.
 
     Raises:
@@ -76,61 +76,63 @@ def put(archive: Archive, vault: Vault, id: str, fresh: StagedMemory | None = No
         SnapshotsBusy: another process or host sends it, or packs were removed meanwhile.
         StorageFull, StorageFailed, UpstreamFailed: the vault did not take it.
     """
-    with archive.repo.hold(id) as one:
-        files = read_files(archive.repo.root, one.id)
-        if files.manifest.chunked and takes_chunks(archive, vault):
-            _copy_from_repo(archive, vault, files)
+    with context.repo.hold(id) as one:
+        files = read_files(context.repo.root, one.id)
+        if files.manifest.chunked and takes_chunks(context, vault):
+            _copy_from_repo(context, vault, files)
         elif files.manifest.chunked:
-            _send_whole(archive, vault, files.manifest, _clear(archive, files.manifest, one.path, fresh))
+            _send_whole(context, vault, files.manifest, _clear(context, files.manifest, one.path, fresh))
         else:
-            wanted = takes_chunks(archive, vault) and _is_worth_chunks(archive, files.manifest)
-            clear = _clear(archive, files.manifest, one.path, fresh) if wanted else None
+            wanted = takes_chunks(context, vault) and _is_worth_chunks(context, files.manifest)
+            clear = _clear(context, files.manifest, one.path, fresh) if wanted else None
             if clear is None or _is_there_whole(vault, files):
-                send(archive.repo, id, vault)
+                send(context.repo, id, vault)
             else:
-                _send_chunks(archive, vault, files.manifest, clear)
+                _send_chunks(context, vault, files.manifest, clear)
 
 
-def takes_chunks(archive: Archive, vault: Vault) -> bool:
+def takes_chunks(context: SnapshotContext, vault: Vault) -> bool:
     """Whether snapshots may lie in the vault as chunks."""
-    return archive.settings.vault_layout != "whole" and vault.can.increments
+    return context.settings.vault_layout != "whole" and vault.can.increments
 
 
-def _is_worth_chunks(archive: Archive, manifest: Manifest) -> bool:
-    return archive.settings.vault_layout == "chunks" or manifest.body_size >= _WORTH_CHUNKS
+def _is_worth_chunks(context: SnapshotContext, manifest: Manifest) -> bool:
+    return context.settings.vault_layout == "chunks" or manifest.bundle_size >= _WORTH_CHUNKS
 
 
-def repo_as_vault(archive: Archive) -> Vault:
+def repo_as_vault(context: SnapshotContext) -> Vault:
     """All repositories of the data folder, which are laid out as a vault is, to be read."""
-    return ReadOnly(LocalVault(archive.home / SHELVES))
+    return ReadOnly(LocalVault(context.home / SHELVES))
 
 
-def key_and_seal(archive: Archive, recipients: Sequence[str]) -> tuple[bytes, Seal]:
+def key_and_seal(context: SnapshotContext, recipients: Sequence[str]) -> tuple[bytes, Seal]:
     """The key that names chunks for these recipients, and what seals them."""
     if not recipients:
         return b"", as_stored
-    key = archive.keyring.chunk_key("chunks", archive.tenant, archive.agent, *sorted(recipients))
+    key = context.keyring.chunk_key("chunks", context.tenant, context.agent, *sorted(recipients))
     return key, sealing(recipients)
 
 
-def _clear(archive: Archive, manifest: Manifest, body: Path, fresh: StagedMemory | None) -> _DecryptedTar | None:
+def _clear(
+    context: SnapshotContext, manifest: Manifest, bundle: Path, fresh: StagedMemory | None
+) -> _DecryptedTar | None:
     """The snapshot's tar, if it can be had and its manifest be signed anew."""
-    if manifest.signer is not None and manifest.signer != archive.keyring.own():
+    if manifest.signer is not None and manifest.signer != context.keyring.own():
         return None
     if fresh is not None:
         return _DecryptedTar(_tar_of(fresh), fresh.recipients)
     if not manifest.encrypted:
-        return _DecryptedTar(opened(body, manifest), ())
-    recipients, identity = archive.settings.snapshot_recipients, archive.settings.snapshot_identity
+        return _DecryptedTar(opened(bundle, manifest), ())
+    recipients, identity = context.settings.snapshot_recipients, context.settings.snapshot_identity
     if not identity or tuple(fingerprint(one) for one in recipients) != manifest.recipients:
         return None
-    return _DecryptedTar(opened(body, manifest, read_identities(identity)), recipients)
+    return _DecryptedTar(opened(bundle, manifest, read_identities(identity)), recipients)
 
 
 @contextmanager
 def _tar_of(fresh: StagedMemory) -> Iterator[ByteReader]:
-    tar = tar_again(fresh.capture, fresh.body, encrypted=bool(fresh.recipients))
-    yield DecompressedTar(PullReader(tar), sum(one.size for one in fresh.body.artifacts))
+    tar = tar_again(fresh.capture, fresh.bundle, encrypted=bool(fresh.recipients))
+    yield DecompressedTar(PullReader(tar), sum(one.size for one in fresh.bundle.artifacts))
 
 
 def _is_there_whole(vault: Vault, files: SnapshotFiles) -> bool:
@@ -140,7 +142,7 @@ def _is_there_whole(vault: Vault, files: SnapshotFiles) -> bool:
     return identity.id in found and not found[identity.id].chunked
 
 
-def _send_whole(archive: Archive, vault: Vault, manifest: Manifest, clear: _DecryptedTar | None) -> None:
+def _send_whole(context: SnapshotContext, vault: Vault, manifest: Manifest, clear: _DecryptedTar | None) -> None:
     """Send what lies in the repository as chunks to a vault that takes none: packed into one bundle on the way."""
     if clear is None:
         raise VaultRefused(
@@ -151,11 +153,11 @@ def _send_whole(archive: Archive, vault: Vault, manifest: Manifest, clear: _Decr
         )
     if _is_listed(vault, manifest):
         return
-    with archive.repo.staging() as staging:
-        name = body_name(manifest.identity.id, manifest.encrypted)
+    with context.repo.staging() as staging:
+        name = bundle_name(manifest.identity.id, manifest.encrypted)
         with _repo_damage(), clear.tar as plain:
             size, digest = pack_tar(_pieces(plain), staging / name, clear.recipients)
-        sealed = _sealed_again(archive, manifest, name, size, digest)
+        sealed = _sealed_again(context, manifest, name, size, digest)
         deliver(vault, SnapshotFiles(sealed, manifest_bytes(sealed)), partial(open_file, staging / name))
 
 
@@ -178,31 +180,31 @@ def _repo_damage() -> Iterator[None]:
         raise SnapshotDamaged("snapshot: its bundle in the repository is damaged") from error
 
 
-def _send_chunks(archive: Archive, vault: Vault, manifest: Manifest, clear: _DecryptedTar) -> None:
-    key, seal = key_and_seal(archive, clear.recipients)
-    with _sender(archive, vault, manifest, key) as known:
+def _send_chunks(context: SnapshotContext, vault: Vault, manifest: Manifest, clear: _DecryptedTar) -> None:
+    key, seal = key_and_seal(context, clear.recipients)
+    with _sender(context, vault, manifest, key) as known:
         if known is None:
             return
-        prefix, id = prefix_of(archive.tenant, archive.agent), manifest.identity.id
-        with leased(vault, prefix, id, archive.clock, archive.entropy, known.save_lease) as lease:
-            remove_halves(vault, archive, id)
-            sent = _put_packs(archive, vault, prefix, known, key, seal, clear)
+        prefix, id = prefix_of(context.tenant, context.agent), manifest.identity.id
+        with leased(vault, prefix, id, context.clock, context.entropy, known.save_lease) as lease:
+            remove_halves(vault, context, id)
+            sent = _put_packs(context, vault, prefix, known, key, seal, clear)
             chunk_index = chunk_index_bytes(sent.packs, sent.runs, seal)
             name, digest = chunk_index_name(id, manifest.encrypted), sha256(chunk_index).hexdigest()
-            sealed = _sealed_again(archive, manifest, name, len(chunk_index), digest)
+            sealed = _sealed_again(context, manifest, name, len(chunk_index), digest)
             lease.check()
             check_there(vault, prefix, sent.packs)
             deliver(vault, SnapshotFiles(sealed, manifest_bytes(sealed)), partial(BytesIO, chunk_index))
-            recheck_packs(archive, vault, prefix, sealed, sent.packs)
+            recheck_packs(context, vault, prefix, sealed, sent.packs)
 
 
 @contextmanager
-def _sender(archive: Archive, vault: Vault, manifest: Manifest, key: bytes) -> Iterator[KnownPacks | None]:
+def _sender(context: SnapshotContext, vault: Vault, manifest: Manifest, key: bytes) -> Iterator[KnownPacks | None]:
     """The only sender on this machine to the vault with that key, and what it knows of the packs there; None
     if the vault has the snapshot already."""
-    folder = known_folder(archive, vault.place, key)
-    with SnapshotLock(folder, "send", archive.settings.snapshot_lock_seconds):
-        if _is_whole_in(vault, prefix_of(archive.tenant, archive.agent), manifest):
+    folder = known_folder(context, vault.place, key)
+    with SnapshotLock(folder, "send", context.settings.snapshot_lock_seconds):
+        if _is_whole_in(vault, prefix_of(context.tenant, context.agent), manifest):
             yield None
             return
         known = KnownPacks(folder)
@@ -211,37 +213,37 @@ def _sender(archive: Archive, vault: Vault, manifest: Manifest, key: bytes) -> I
         yield known
 
 
-def _copy_from_repo(archive: Archive, vault: Vault, files: SnapshotFiles) -> None:
+def _copy_from_repo(context: SnapshotContext, vault: Vault, files: SnapshotFiles) -> None:
     """Copy what lies in the repository as chunks: packs are copied, not cut again."""
-    with _sender(archive, vault, files.manifest, b"") as known:
+    with _sender(context, vault, files.manifest, b"") as known:
         if known is not None:
-            sent = copy_chunks(archive, repo_as_vault(archive), vault, files, known.save_lease, again=True)
-            archive.moved("chunks", sent)
+            sent = copy_chunks(context, repo_as_vault(context), vault, files, known.save_lease, again=True)
+            context.moved("chunks", sent)
 
 
 def _put_packs(
-    archive: Archive, vault: Vault, prefix: str, known: KnownPacks, key: bytes, seal: Seal, clear: _DecryptedTar
+    context: SnapshotContext, vault: Vault, prefix: str, known: KnownPacks, key: bytes, seal: Seal, clear: _DecryptedTar
 ) -> WrittenChunks:
     """What the snapshot consists of, all of which the vault has now."""
-    there = trusted_packs(archive, packs_there(vault, prefix))
+    there = trusted_packs(context, packs_there(vault, prefix))
     known.load(there, key)
     if not known.entries and there:
-        learn(archive, vault, known, there, key)
-    with _repo_damage(), ChunkWriter(vault, prefix, known, key, seal, archive.entropy) as sending, clear.tar as plain:
+        learn(context, vault, known, there, key)
+    with _repo_damage(), ChunkWriter(vault, prefix, known, key, seal, context.entropy) as sending, clear.tar as plain:
         sent = sending.send(cut_tar(plain, key))
-    archive.moved("chunks", sent.new_bytes)
+    context.moved("chunks", sent.new_bytes)
     return sent
 
 
-def _sealed_again(archive: Archive, manifest: Manifest, name: str, size: int, digest: str) -> Manifest:
+def _sealed_again(context: SnapshotContext, manifest: Manifest, name: str, size: int, digest: str) -> Manifest:
     """The manifest with another bundle. What our key signed is signed again, if it really did."""
-    sealed = replace(manifest, body_name=name, body_size=size, body_sha256=digest)
+    sealed = replace(manifest, bundle_name=name, bundle_size=size, bundle_sha256=digest)
     if manifest.signer is None or manifest.signature is None:
         return sealed
     if not verify_signature(manifest.signer, signed_bytes(manifest), manifest.signature):
         raise SnapshotDamaged("snapshot: the signature does not match the manifest")
     claimed = replace(sealed, signature=None)
-    return replace(claimed, signature=archive.keyring.sign(signed_bytes(claimed)))
+    return replace(claimed, signature=context.keyring.sign(signed_bytes(claimed)))
 
 
 def _is_whole_in(vault: Vault, prefix: str, manifest: Manifest) -> bool:

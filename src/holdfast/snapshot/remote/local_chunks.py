@@ -28,7 +28,7 @@ from holdfast.snapshot.chunks.writer import ChunkWriter
 from holdfast.snapshot.remote.cache_rebuild import LOCAL_REPOSITORY, known_folder, learn
 from holdfast.snapshot.remote.colony import is_colony
 from holdfast.snapshot.remote.layout import key_and_seal, repo_as_vault, takes_chunks
-from holdfast.snapshot.repo.context import Archive
+from holdfast.snapshot.repo.context import SnapshotContext
 from holdfast.snapshot.repo.packs import trusted_packs
 from holdfast.vault.local import LocalVault
 
@@ -38,22 +38,22 @@ Foreseen = Callable[[], KnownPacks]
 _WORTH_CHUNKS = 8 << 20
 
 
-def lies_in_chunks(archive: Archive, vaults: Sequence[str | None], staged: int) -> bool:
+def lies_in_chunks(context: SnapshotContext, vaults: Sequence[str | None], staged: int) -> bool:
     """Whether a snapshot of so many staged bytes, which is to go to these vaults, is put in the repository as chunks.
 
     By itself only where that saves something: chunks are cut for a vault anyway, and a whole bundle beside them costs
     its time and its room once more. Without a vault one file that any tar and zstd reads is worth more.
     """
-    layout = archive.settings.snapshot_layout
+    layout = context.settings.snapshot_layout
     if layout != "auto":
         return layout == "chunks"
     places = [one for one in vaults if one and not is_colony(one)]
-    return staged >= _WORTH_CHUNKS and bool(places) and all(_gets_chunks(archive, one) for one in places)
+    return staged >= _WORTH_CHUNKS and bool(places) and all(_gets_chunks(context, one) for one in places)
 
 
-def _gets_chunks(archive: Archive, place: str) -> bool:
+def _gets_chunks(context: SnapshotContext, place: str) -> bool:
     try:
-        return takes_chunks(archive, archive.vault(place))
+        return takes_chunks(context, context.vault(place))
     except Fault:
         return False  # sending reports that; the snapshot is made all the same
 
@@ -65,18 +65,18 @@ def staged_bytes(capture: Capture) -> int:
 
 @contextmanager
 def foreseeing(
-    archive: Archive, vaults: Sequence[str | None], expected: int, recipients: Sequence[str]
+    context: SnapshotContext, vaults: Sequence[str | None], expected: int, recipients: Sequence[str]
 ) -> Iterator[Foreseen]:
     """What lies in the packs in the repository, looked up while the block captures: if that many bytes would be cut."""
-    if not lies_in_chunks(archive, vaults, expected):
-        yield lambda: _known(archive, recipients)
+    if not lies_in_chunks(context, vaults, expected):
+        yield lambda: _known(context, recipients)
         return
     with ThreadPoolExecutor(1, "holdfast-known", lower_priority) as pool:
-        yield pool.submit(_known, archive, recipients).result
+        yield pool.submit(_known, context, recipients).result
 
 
 def cut(
-    archive: Archive, capture: Capture, staging: Path, id: str, recipients: Sequence[str], foreseen: Foreseen
+    context: SnapshotContext, capture: Capture, staging: Path, id: str, recipients: Sequence[str], foreseen: Foreseen
 ) -> BundleFile:
     """Lay the chunk index of a capture into the staging folder, with packs of what the repository lacks beside it, all
     synced.
@@ -87,12 +87,12 @@ def cut(
         StorageFull, StorageFailed: it could not be written, or a staged file changed meanwhile.
     """
     known = foreseen()
-    key, seal = key_and_seal(archive, recipients)
+    key, seal = key_and_seal(context, recipients)
     tar = Tar(capture, encrypted=bool(recipients))
     plain = DecompressedTar(_TarStream(tar.pieces()), staged_bytes(capture))
     with (
         disk_faults(f"pack {id}"),
-        ChunkWriter(LocalVault(staging), "", known, key, seal, archive.entropy) as sending,
+        ChunkWriter(LocalVault(staging), "", known, key, seal, context.entropy) as sending,
     ):
         sent = sending.send(cut_tar(plain, key))
         chunk_index = chunk_index_bytes(sent.packs, sent.runs, seal)
@@ -101,7 +101,7 @@ def cut(
             raise LimitReached("snapshot: its chunk list is too long", hint="Set HOLDFAST_SNAPSHOT_LAYOUT=whole.")
         name = chunk_index_name(id, bool(recipients))
         write_new(staging / name, chunk_index)
-    archive.moved("create", sent.new_bytes)
+    context.moved("create", sent.new_bytes)
     return BundleFile(name, len(chunk_index), sha256(chunk_index).hexdigest(), tuple(tar.artifacts))
 
 
@@ -116,14 +116,14 @@ class _TarStream:
         return next((piece for piece in self._pieces if piece), b"")
 
 
-def _known(archive: Archive, recipients: Sequence[str]) -> KnownPacks:
+def _known(context: SnapshotContext, recipients: Sequence[str]) -> KnownPacks:
     """What lies in the packs in the repository, as far as they are trusted."""
-    key, _ = key_and_seal(archive, recipients)
-    known = KnownPacks(known_folder(archive, LOCAL_REPOSITORY, key))
+    key, _ = key_and_seal(context, recipients)
+    known = KnownPacks(known_folder(context, LOCAL_REPOSITORY, key))
     with disk_faults("note packs"):
-        there = trusted_packs(archive.repo.each())
+        there = trusted_packs(context.repo.each())
         make_folder(known.folder)
     known.load(there, key)
     if there and not known.entries:
-        learn(archive, repo_as_vault(archive), known, there, key)
+        learn(context, repo_as_vault(context), known, there, key)
     return known

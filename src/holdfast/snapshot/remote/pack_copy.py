@@ -19,31 +19,31 @@ from holdfast.snapshot.chunks.reader import PACKS
 from holdfast.snapshot.chunks.writer import check_there, packs_there
 from holdfast.snapshot.remote.cache_rebuild import believe_again, trusted_packs
 from holdfast.snapshot.remote.transfer import deliver, prefix_of, take_out
-from holdfast.snapshot.repo.context import Archive
+from holdfast.snapshot.repo.context import SnapshotContext
 from holdfast.snapshot.repo.snapshot_files import SnapshotFiles
 
 _CHUNK = 1 << 20
 
 
-def remove_halves(vault: Vault, archive: Archive, id: str) -> None:
+def remove_halves(vault: Vault, context: SnapshotContext, id: str) -> None:
     """Take away what an interrupted run left of the same snapshot, or what can no longer be restored of it: it would
     stand in the way of what is sent now. Packs stay."""
-    take_out(vault, archive.tenant, archive.agent, id)
+    take_out(vault, context.tenant, context.agent, id)
 
 
 def recheck_packs(
-    archive: Archive, vault: Vault, prefix: str, manifest: Manifest, packs: tuple[PackEntry, ...]
+    context: SnapshotContext, vault: Vault, prefix: str, manifest: Manifest, packs: tuple[PackEntry, ...]
 ) -> None:
     """Take the snapshot back if another process removed a pack at the very last moment."""
     try:
         check_there(vault, prefix, packs)
     except SnapshotsBusy:
-        take_out(vault, archive.tenant, archive.agent, manifest.identity.id)
+        take_out(vault, context.tenant, context.agent, manifest.identity.id)
         raise
 
 
 def copy_chunks(
-    archive: Archive,
+    context: SnapshotContext,
     source: Vault,
     target: Vault,
     files: SnapshotFiles,
@@ -65,10 +65,10 @@ def copy_chunks(
             f"vault: {target.place} supports whole snapshots only, and {files.id} is stored in chunks",
             hint="Upload it from the memory it was created in: holdfast vault sync",
         )
-    prefix = prefix_of(archive.tenant, archive.agent)
+    prefix = prefix_of(context.tenant, context.agent)
     chunk_index = vaulted_chunk_index(source, prefix, files.manifest)
     packs = vaulted_packs(source, prefix, files.manifest)
-    with leased(target, prefix, files.id, archive.clock, archive.entropy, noted) as lease:
+    with leased(target, prefix, files.id, context.clock, context.entropy, noted) as lease:
         going, there = condemned(target, prefix), packs_there(target, prefix)
         if any(one.name in going for one in packs):
             raise SnapshotsBusy(
@@ -76,15 +76,15 @@ def copy_chunks(
                 hint="Retry in a few seconds. If no host is pruning the vault, run holdfast vault prune --tidy on it.",
             )
         if again:
-            remove_halves(target, archive, files.id)
-            there = _without_damaged(archive, target, prefix, packs, there)
+            remove_halves(target, context, files.id)
+            there = _without_damaged(context, target, prefix, packs, there)
         lacking = [one for one in packs if there.get(one.name) != one.size]
         for one in lacking:
             target.put_all([Upload(f"{prefix}{PACKS}/{one.name}", one.size, partial(_pack, source, prefix, one))])
         lease.check()
         check_there(target, prefix, packs)
         deliver(target, files, partial(BytesIO, chunk_index))
-        recheck_packs(archive, target, prefix, files.manifest, packs)
+        recheck_packs(context, target, prefix, files.manifest, packs)
     return sum(one.size for one in lacking)
 
 
@@ -96,17 +96,17 @@ def _pack(vault: Vault, prefix: str, pack: PackEntry) -> BinaryIO:
 
 
 def _without_damaged(
-    archive: Archive, vault: Vault, prefix: str, packs: tuple[PackEntry, ...], there: dict[str, int]
+    context: SnapshotContext, vault: Vault, prefix: str, packs: tuple[PackEntry, ...], there: dict[str, int]
 ) -> dict[str, int]:
     """The packs that are there, once those are removed that have other bytes than they should. Only what looks wrong or
     was found so is read: names are random, so nothing else can have one."""
-    believed = trusted_packs(archive, there)
+    believed = trusted_packs(context, there)
     for one in packs:
         if one.name in there and believed.get(one.name) != one.size:
             if not _is_sound(vault, prefix, one):
                 vault.delete(f"{prefix}{PACKS}/{one.name}")
                 there = {name: size for name, size in there.items() if name != one.name}
-            believe_again(archive, one.name)
+            believe_again(context, one.name)
     return there
 
 

@@ -16,7 +16,7 @@ from pathlib import Path
 from shlex import quote
 from typing import BinaryIO
 
-from holdfast.core.bundle_names import BODIES, CHUNK_INDEXES, MANIFEST, SIDECAR
+from holdfast.core.bundle_names import BUNDLES, CHUNK_INDEXES, MANIFEST, SIDECAR
 from holdfast.core.disk import disk_faults
 from holdfast.core.errors import Conflict, NotFound, SnapshotDamaged, SnapshotForeign, SnapshotTooNew, VaultRefused
 from holdfast.core.ports import Upload, Vault, VaultObject
@@ -96,21 +96,21 @@ def take_out(vault: Vault, tenant: str, agent: str, id: str) -> None:
         vault.delete(name)
 
 
-def open_body(vault: Vault, manifest: Manifest) -> BinaryIO:
+def open_bundle(vault: Vault, manifest: Manifest) -> BinaryIO:
     """The bundle that a manifest in the vault names; its readers check whether it is the right one."""
     try:
-        return vault.open(f"{prefix_of(manifest.identity.tenant, manifest.identity.agent)}{manifest.body_name}")
+        return vault.open(f"{prefix_of(manifest.identity.tenant, manifest.identity.agent)}{manifest.bundle_name}")
     except NotFound as error:
-        raise SnapshotDamaged(f"vault: {manifest.body_name} is missing") from error
+        raise SnapshotDamaged(f"vault: {manifest.bundle_name} is missing") from error
 
 
 def _missing(sizes: dict[str, int]) -> str | None:
-    bodies = [suffix for suffix in BODIES if suffix in sizes]
-    if not bodies:
+    bundles = [suffix for suffix in BUNDLES if suffix in sizes]
+    if not bundles:
         return "its bundle is missing"
     # What was sent halfway in the other layout may lie beside it.
-    body = next((suffix for suffix in bodies if f"{suffix}{SIDECAR}" in sizes), bodies[0])
-    gone = [suffix for suffix in (f"{body}{SIDECAR}", f"{MANIFEST}{SIDECAR}") if suffix not in sizes]
+    bundle = next((suffix for suffix in bundles if f"{suffix}{SIDECAR}" in sizes), bundles[0])
+    gone = [suffix for suffix in (f"{bundle}{SIDECAR}", f"{MANIFEST}{SIDECAR}") if suffix not in sizes]
     return f"missing: {', '.join(gone)}" if gone else None
 
 
@@ -130,18 +130,18 @@ def send(repo: SnapshotRepository, id: str, vault: Vault) -> None:
     with repo.hold(id) as one:
         files = read_files(repo.root, one.id)
 
-        def body() -> BinaryIO:
+        def bundle() -> BinaryIO:
             with disk_faults(f"send {files.id}"):
                 return open_file(one.path)
 
-        deliver(vault, files, body)
+        deliver(vault, files, bundle)
 
 
-def deliver(vault: Vault, files: SnapshotFiles, body: Callable[[], BinaryIO]) -> None:
-    """Put a snapshot's files, of which `body` opens the large one, wherever it comes from. Faults as of `send`."""
+def deliver(vault: Vault, files: SnapshotFiles, bundle: Callable[[], BinaryIO]) -> None:
+    """Put a snapshot's files, of which `bundle` opens the large one, wherever it comes from. Faults as of `send`."""
     identity = files.manifest.identity
     prefix = prefix_of(identity.tenant, identity.agent)
-    items = _items(files, prefix, body)
+    items = _items(files, prefix, bundle)
     there = {named.name: named for named in vault.list(f"{prefix}{files.id}.")}
     for item in items:
         if item.parcel.name in there:
@@ -157,15 +157,15 @@ class _Item:
     sha256: str
 
 
-def _items(files: SnapshotFiles, prefix: str, body: Callable[[], BinaryIO]) -> list[_Item]:
+def _items(files: SnapshotFiles, prefix: str, bundle: Callable[[], BinaryIO]) -> list[_Item]:
     """All files of the snapshot in the order in which they are sent."""
     manifest = files.manifest
 
-    def checked_body() -> BinaryIO:
-        return checked(body(), manifest.body_name, manifest.body_size, manifest.body_sha256)
+    def checked_bundle() -> BinaryIO:
+        return checked(bundle(), manifest.bundle_name, manifest.bundle_size, manifest.bundle_sha256)
 
     return [
-        _Item(Upload(f"{prefix}{manifest.body_name}", manifest.body_size, checked_body), manifest.body_sha256),
+        _Item(Upload(f"{prefix}{manifest.bundle_name}", manifest.bundle_size, checked_bundle), manifest.bundle_sha256),
         *(
             _Item(Upload(f"{prefix}{name}", len(data), partial(BytesIO, data)), sha256(data).hexdigest())
             for name, data in files.small.items()
@@ -222,12 +222,12 @@ def fetch(vault: Vault, tenant: str, agent: str, id: str | None, into: SnapshotR
     if (there := into.has(files)) is not None:
         return there
     manifest = files.manifest
-    name = f"{prefix_of(tenant, agent)}{manifest.body_name}"
-    _check_size(vault, name, manifest.body_size)
+    name = f"{prefix_of(tenant, agent)}{manifest.bundle_name}"
+    _check_size(vault, name, manifest.bundle_size)
     with into.staging() as staging:
-        target = staging / manifest.body_name
+        target = staging / manifest.bundle_name
         with _reading(vault, name) as stream, disk_faults(f"fetch {files.id}"):
-            copy_new(checked(stream, manifest.body_name, manifest.body_size, manifest.body_sha256), target)
+            copy_new(checked(stream, manifest.bundle_name, manifest.bundle_size, manifest.bundle_sha256), target)
         if manifest.chunked:
             fetch_packs(vault, prefix_of(tenant, agent), target, manifest, staging)
         into.put(target, manifest, files.data)

@@ -17,7 +17,7 @@ from typing import Any
 
 import orjson
 
-from holdfast.core.bundle_names import BODIES, CHUNK_INDEXES
+from holdfast.core.bundle_names import BUNDLES, CHUNK_INDEXES
 from holdfast.core.disk import disk_faults, replace_durably
 from holdfast.core.errors import SnapshotDamaged
 from holdfast.snapshot.bundle.canonical import Malformed
@@ -52,13 +52,13 @@ class CheckResult:
 Record = dict[str, CheckResult]
 
 
-def stamp_of(body: Path) -> FileStamp | None:
+def stamp_of(bundle: Path) -> FileStamp | None:
     """The state of a bundle; None if it is no file. Of a chunk index, of its packs too: a pack belongs to several."""
-    own = _file_stamp(body)
-    if own is None or not body.name.endswith(CHUNK_INDEXES):
+    own = _file_stamp(bundle)
+    if own is None or not bundle.name.endswith(CHUNK_INDEXES):
         return own
     try:
-        packs = [_file_stamp(pack_path(body, one.name)) for one in packs_beside(body)]
+        packs = [_file_stamp(pack_path(bundle, one.name)) for one in packs_beside(bundle)]
     except (Malformed, SnapshotDamaged, OSError):
         return own
     there = [own, *(one for one in packs if one)]
@@ -82,7 +82,7 @@ def _file_stamp(path: Path) -> FileStamp | None:
 
 
 def stamp_of_bundle(root: Path, id: str) -> FileStamp | None:
-    return next((looks for suffix in BODIES if (looks := stamp_of(root / f"{id}{suffix}"))), None)
+    return next((looks for suffix in BUNDLES if (looks := stamp_of(root / f"{id}{suffix}"))), None)
 
 
 def read_record(root: Path) -> Record:

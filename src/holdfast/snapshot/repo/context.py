@@ -19,7 +19,7 @@ from holdfast.snapshot.repo.jobs import Job, going_on, note_work
 from holdfast.snapshot.repo.lock import SnapshotLock
 from holdfast.snapshot.repo.paths import repo_folder
 from holdfast.snapshot.repo.repository import SnapshotRepository
-from holdfast.store.engine_port import Home
+from holdfast.store.engine_port import OpenMemory
 from holdfast.vault.vault_url import vault_from
 
 DEFAULT_AGENT = "default"
@@ -38,7 +38,7 @@ class JobResult:
 
 
 @dataclass(frozen=True, slots=True)
-class Archive:
+class SnapshotContext:
     """One memory's snapshots. Without `live` there is no memory yet; it can only be restored."""
 
     home: Path
@@ -46,7 +46,7 @@ class Archive:
     clock: Clock
     entropy: Entropy
     tenant: str
-    live: Home | None = None
+    live: OpenMemory | None = None
     publish: Callable[[Lifecycle, Json], None] = _no_listener
     metrics: Metrics = dataclasses.field(default_factory=Metrics)
 
@@ -126,20 +126,20 @@ class Archive:
         self.metrics.count("holdfast_snapshot_bytes_total", size, operation=operation)
 
 
-def archive_of(ctx: CallContext) -> Archive:
-    """The archive of the context's memory.
+def snapshot_context(ctx: CallContext) -> SnapshotContext:
+    """The snapshots of the caller's memory.
 
     Raises:
-        Conflict: the context has none, as when a past memory is read.
+        Conflict: it has none, as when a past memory is read.
     """
-    home = ctx.home
-    if home is None:
+    live = ctx.live
+    if live is None:
         raise Conflict(
             "snapshots: this memory has no data folder", hint="Open the data folder directly, without --url."
         )
 
     def publish(kind: Lifecycle, body: Json) -> None:
-        # A restore may have replaced the store since the context was made.
-        dataclasses.replace(ctx, store=home.store).announce(kind, body)
+        # A restore may have replaced the store since `ctx` was made.
+        dataclasses.replace(ctx, store=live.store).announce(kind, body)
 
-    return Archive(home.path, ctx.settings, ctx.clock, ctx.entropy, ctx.tenant, home, publish, ctx.metrics)
+    return SnapshotContext(live.path, ctx.settings, ctx.clock, ctx.entropy, ctx.tenant, live, publish, ctx.metrics)

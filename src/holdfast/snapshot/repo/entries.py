@@ -15,7 +15,7 @@ from dataclasses import dataclass
 from hashlib import sha256
 from pathlib import Path
 
-from holdfast.core.bundle_names import BODIES, CHUNK_INDEXES, MANIFEST, SIDECAR, SUFFIXES
+from holdfast.core.bundle_names import BUNDLES, CHUNK_INDEXES, MANIFEST, SIDECAR, SUFFIXES
 from holdfast.core.disk import disk_fault
 from holdfast.core.errors import Fault, SnapshotDamaged
 from holdfast.snapshot.bundle.canonical import Malformed
@@ -120,36 +120,36 @@ def _quick_check(root: Path, id: str, owner: Owner | None, record: Record) -> Sn
         if owner not in (None, (whole.identity.tenant, whole.identity.agent)):
             raise SnapshotDamaged(f"{id} belongs to another memory")
         manifest = whole
-        _check_body(root, manifest)
-        known = _known(root / manifest.body_name, digest, record.get(id))
+        _check_bundle(root, manifest)
+        known = _known(root / manifest.bundle_name, digest, record.get(id))
     except Fault as fault:
         damaged = fault.message
     if known is not None:
         damaged = known.damaged
-    name = manifest.body_name if manifest else _body_there(root, id)
+    name = manifest.bundle_name if manifest else _bundle_there(root, id)
     size = sum(_size_of(f"{root}/{id}{suffix}") or 0 for suffix in SUFFIXES) + _packs_size(root / name)
     return SnapshotEntry(id, manifest, size, damaged, root / name, known.at if known else None)
 
 
-def _known(body: Path, digest: str, known: CheckResult | None) -> CheckResult | None:
+def _known(bundle: Path, digest: str, known: CheckResult | None) -> CheckResult | None:
     """What is remembered of these very files."""
     if known is None or known.manifest != digest:
         return None
-    return known if known.looks == stamp_of(body) else None
+    return known if known.looks == stamp_of(bundle) else None
 
 
-def _packs_size(body: Path) -> int:
+def _packs_size(bundle: Path) -> int:
     """The size of a chunk index's packs; none if it is no chunk index, or cannot be read."""
-    if not body.name.endswith(CHUNK_INDEXES):
+    if not bundle.name.endswith(CHUNK_INDEXES):
         return 0
     try:
-        return sum(_size_of(str(pack_path(body, one.name))) or 0 for one in packs_beside(body))
+        return sum(_size_of(str(pack_path(bundle, one.name))) or 0 for one in packs_beside(bundle))
     except (Malformed, SnapshotDamaged, OSError):
         return 0
 
 
-def _body_there(root: Path, id: str) -> str:
-    names = [f"{id}{suffix}" for suffix in BODIES]
+def _bundle_there(root: Path, id: str) -> str:
+    names = [f"{id}{suffix}" for suffix in BUNDLES]
     return next((name for name in names if os.path.lexists(root / name)), names[0])
 
 
@@ -183,37 +183,37 @@ def check_names(manifest: Manifest, id: str) -> None:
     identity = manifest.identity
     if identity.id != id or identity.sequence != sequence_of(id):
         raise SnapshotDamaged(f"{id}{MANIFEST} is the manifest of another snapshot")
-    if manifest.body_name not in {f"{id}{suffix}" for suffix in BODIES}:
+    if manifest.bundle_name not in {f"{id}{suffix}" for suffix in BUNDLES}:
         raise SnapshotDamaged(f"{id}{MANIFEST} names the bundle of another snapshot")
 
 
-def _check_body(folder: Path, manifest: Manifest) -> None:
-    name = manifest.body_name
+def _check_bundle(folder: Path, manifest: Manifest) -> None:
+    name = manifest.bundle_name
     size = _size_of(f"{folder}/{name}")
     if size is None:
         raise SnapshotDamaged(f"{name} is missing")
-    if size != manifest.body_size:
-        raise SnapshotDamaged(f"{name} has {size} bytes instead of {manifest.body_size}")
+    if size != manifest.bundle_size:
+        raise SnapshotDamaged(f"{name} has {size} bytes instead of {manifest.bundle_size}")
     check_sidecar(folder, manifest)
     if manifest.chunked:
         check_packs(folder / name, manifest)
 
 
-def check_packs(body: Path, manifest: Manifest) -> None:
+def check_packs(bundle: Path, manifest: Manifest) -> None:
     """Refuse a chunk index that is not the manifest's, or one of whose packs is missing or of another size."""
     try:
-        packs = read_packs(read_chunk_index(body, manifest))
+        packs = read_packs(read_chunk_index(bundle, manifest))
     except Malformed as error:
-        raise SnapshotDamaged(f"{body.name}: {error}") from error
-    gone = [one.name for one in packs if _size_of(str(pack_path(body, one.name))) != one.size]
+        raise SnapshotDamaged(f"{bundle.name}: {error}") from error
+    gone = [one.name for one in packs if _size_of(str(pack_path(bundle, one.name))) != one.size]
     if gone:
         raise SnapshotDamaged(f"{len(gone)} of its {len(packs)} packs are missing or truncated")
 
 
 def check_sidecar(folder: Path, manifest: Manifest) -> None:
     """Refuse a bundle's sidecar that disagrees with the manifest."""
-    name = f"{manifest.body_name}{SIDECAR}"
-    if read_sidecar(read_small(folder, name, _MOST_SIDECAR), manifest.body_name) != manifest.body_sha256:
+    name = f"{manifest.bundle_name}{SIDECAR}"
+    if read_sidecar(read_small(folder, name, _MOST_SIDECAR), manifest.bundle_name) != manifest.bundle_sha256:
         raise SnapshotDamaged(f"{name} differs from the manifest")
 
 

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from holdfast.core.errors import DataDamaged, InvalidRequest
 from holdfast.snapshot.bundle.encryption import fingerprint, read_identities, recipients_of
 from holdfast.snapshot.bundle.types import Manifest
-from holdfast.snapshot.repo.context import Archive
+from holdfast.snapshot.repo.context import SnapshotContext
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,45 +55,45 @@ KEYS_DAMAGED = "keys_damaged"
 KEY_CODES = (KEYS_DAMAGED, *(one.code for one in (NOT_HERE, NOT_READ, OTHER, UNTESTED, ONE_COPY)))
 
 
-def note_opened(archive: Archive, manifest: Manifest, identities: Sequence[str]) -> None:
+def note_opened(context: SnapshotContext, manifest: Manifest, identities: Sequence[str]) -> None:
     """Remember that an encrypted snapshot was opened, so that its identity is known to exist and to fit."""
     if not manifest.encrypted:
         return
     own = {fingerprint(one) for one in recipients_of(identities)}
     # An SSH key does not contain its own recipient: then any of them may have been it.
-    archive.keyring.note_kept(*(own & set(manifest.recipients) or manifest.recipients))
+    context.keyring.note_kept(*(own & set(manifest.recipients) or manifest.recipients))
 
 
-def key_warnings(archive: Archive) -> list[KeyWarning]:
+def key_warnings(context: SnapshotContext) -> list[KeyWarning]:
     """Warnings about keys before one of them is lost; nothing if all is well."""
     try:
-        return [*_identity_warnings(archive), *_signing_warnings(archive)]
+        return [*_identity_warnings(context), *_signing_warnings(context)]
     except DataDamaged as fault:  # a file of keys; status must report that too
         return [KeyWarning(KEYS_DAMAGED, fault.message, fault.hint.rstrip("."))]
 
 
-def key_texts(archive: Archive) -> list[str]:
+def key_texts(context: SnapshotContext) -> list[str]:
     """The same as sentences."""
-    return [one.text for one in key_warnings(archive)]
+    return [one.text for one in key_warnings(context)]
 
 
-def needs_keys(archive: Archive) -> bool:
+def needs_keys(context: SnapshotContext) -> bool:
     """Whether there is a key whose loss would hurt: one that signs, or one that opens what is made here."""
-    return archive.keyring.own() is not None or bool(_recipients(archive))
+    return context.keyring.own() is not None or bool(_recipients(context))
 
 
-def _signing_warnings(archive: Archive) -> Iterator[KeyWarning]:
-    own = archive.keyring.own()
-    if own is not None and own not in archive.keyring.kept():
+def _signing_warnings(context: SnapshotContext) -> Iterator[KeyWarning]:
+    own = context.keyring.own()
+    if own is not None and own not in context.keyring.kept():
         yield ONE_COPY
 
 
-def _identity_warnings(archive: Archive) -> Iterator[KeyWarning]:
-    needed = _recipients(archive)
+def _identity_warnings(context: SnapshotContext) -> Iterator[KeyWarning]:
+    needed = _recipients(context)
     if not needed:
         return
-    tested = bool(needed & archive.keyring.kept())
-    file = archive.settings.snapshot_identity
+    tested = bool(needed & context.keyring.kept())
+    file = context.settings.snapshot_identity
     if not file:
         if not tested:
             yield NOT_HERE
@@ -109,9 +109,9 @@ def _identity_warnings(archive: Archive) -> Iterator[KeyWarning]:
         yield UNTESTED
 
 
-def _recipients(archive: Archive) -> set[str]:
+def _recipients(context: SnapshotContext) -> set[str]:
     """Who can open what is made here: by the settings, or else as the newest snapshot was made."""
-    if archive.settings.snapshot_recipients:
-        return {fingerprint(one) for one in archive.settings.snapshot_recipients}
-    newest = archive.repo.newest()
+    if context.settings.snapshot_recipients:
+        return {fingerprint(one) for one in context.settings.snapshot_recipients}
+    newest = context.repo.newest()
     return set(newest.manifest.recipients) if newest is not None and newest.manifest is not None else set()

@@ -15,7 +15,7 @@ from collections.abc import Iterable
 from hashlib import sha256
 from pathlib import Path
 
-from holdfast.core.bundle_names import BODIES, CHUNK_INDEXES, MANIFEST, SIDECAR
+from holdfast.core.bundle_names import BUNDLES, CHUNK_INDEXES, MANIFEST, SIDECAR
 from holdfast.core.disk import make_folder, sync_folder
 from holdfast.core.errors import SnapshotDamaged, SnapshotsBusy
 from holdfast.snapshot.bundle.canonical import Malformed
@@ -68,7 +68,7 @@ def needed_packs(root: Path) -> set[str]:
         found.setdefault(id, set()).add(suffix)
     needed: set[str] = set()
     for id, suffixes in found.items():
-        if MANIFEST in suffixes and not suffixes & set(BODIES):
+        if MANIFEST in suffixes and not suffixes & set(BUNDLES):
             raise SnapshotDamaged(f"{id}: its bundle is missing")
         for suffix in suffixes & set(CHUNK_INDEXES):
             needed |= _needed_by(root, f"{id}{suffix}")

@@ -15,7 +15,7 @@ from contextlib import ExitStack, contextmanager, suppress
 from dataclasses import dataclass, replace
 from pathlib import Path
 
-from holdfast.core.bundle_names import BODIES, MANIFEST, SUFFIXES
+from holdfast.core.bundle_names import BUNDLES, MANIFEST, SUFFIXES
 from holdfast.core.cleanup import OnFailure
 from holdfast.core.disk import claim, disk_fault, disk_faults, release, replace_durably, sync_folder, write_new
 from holdfast.core.errors import Conflict, DataDamaged, NotFound, SnapshotDamaged, SnapshotsBusy
@@ -143,7 +143,7 @@ class SnapshotRepository:
                 folder = stack.enter_context(staging_folder(self.root, name))
             yield folder
 
-    def put(self, body: Path, manifest: Manifest, manifest_bytes: Data) -> StoredSnapshot:
+    def put(self, bundle: Path, manifest: Manifest, manifest_bytes: Data) -> StoredSnapshot:
         """Take a staged, synced bundle and its manifest: afterwards the snapshot is listed and durable.
 
         The packs of a chunk index lie beside it in packs/, as far as they are not here.
@@ -156,7 +156,7 @@ class SnapshotRepository:
         files = SnapshotFiles(manifest, manifest_bytes)
         check_names(manifest, files.id)
         with disk_faults(f"put {files.id}"), self._changing():
-            if body.stat().st_size != manifest.body_size:
+            if bundle.stat().st_size != manifest.bundle_size:
                 raise SnapshotDamaged(f"put {files.id}: the size of the staged bundle differs from the manifest")
             if any(os.path.lexists(self.root / f"{files.id}{suffix}") for suffix in SUFFIXES):
                 raise Conflict(f"put {files.id}: a snapshot with that id already exists")
@@ -164,18 +164,18 @@ class SnapshotRepository:
                 self._write_number(_SEQUENCE, manifest.identity.sequence)
             begin_change(self.root, files.id)
             with OnFailure(self._take_back, files.id):
-                self._place(body, files)
+                self._place(bundle, files)
                 self._expect(manifest.identity.sequence)
             end_change(self.root, files.id)
-        return StoredSnapshot(files.id, self.root / manifest.body_name, files.size)
+        return StoredSnapshot(files.id, self.root / manifest.bundle_name, files.size)
 
-    def _place(self, body: Path, files: SnapshotFiles) -> None:
+    def _place(self, bundle: Path, files: SnapshotFiles) -> None:
         """Everything under its name, the manifest last."""
         if files.manifest.chunked:
-            take_packs(body, self.root)
+            take_packs(bundle, self.root)
         for name, data in files.sidecars.items():
             write_new(self.root / name, data)
-        body.rename(self.root / files.manifest.body_name)
+        bundle.rename(self.root / files.manifest.bundle_name)
         path = self.root / f"{files.id}{MANIFEST}"
         temporary = path.with_name(f".{path.name}.new")
         write_new(temporary, files.data)
@@ -211,7 +211,7 @@ class SnapshotRepository:
         for id in marked(self.root):
             if os.path.lexists(self.root / f"{id}{MANIFEST}"):
                 self._expect(sequence_of(id))
-            elif any(in_use(self.root / f"{id}{suffix}") for suffix in BODIES):
+            elif any(in_use(self.root / f"{id}{suffix}") for suffix in BUNDLES):
                 continue  # a reader keeps it to the end
             else:
                 gone += remove_files(self.root, id)
@@ -326,7 +326,7 @@ class SnapshotRepository:
 
     def in_use(self, id: str) -> bool:
         """Whether any process holds it right now."""
-        return any(in_use(self.root / f"{id}{suffix}") for suffix in BODIES)
+        return any(in_use(self.root / f"{id}{suffix}") for suffix in BUNDLES)
 
     # Deleting
 

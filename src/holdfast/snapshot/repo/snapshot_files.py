@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from hashlib import sha256
 from pathlib import Path
 
-from holdfast.core.bundle_names import BODIES, MANIFEST, SIDECAR
+from holdfast.core.bundle_names import BUNDLES, MANIFEST, SIDECAR
 from holdfast.core.disk import alone_in, make_folder, publish, sync_folder, write_new
 from holdfast.core.errors import Conflict, InvalidRequest, SnapshotDamaged
 from holdfast.snapshot.bundle.canonical import Malformed
@@ -39,9 +39,9 @@ class SnapshotFiles:
     def sidecars(self) -> dict[str, bytes]:
         """Both sidecars by name."""
         name, digest = f"{self.id}{MANIFEST}", sha256(self.data).hexdigest()
-        body = self.manifest.body_name
+        bundle = self.manifest.bundle_name
         return {
-            f"{body}{SIDECAR}": sidecar(self.manifest.body_sha256, body),
+            f"{bundle}{SIDECAR}": sidecar(self.manifest.bundle_sha256, bundle),
             f"{name}{SIDECAR}": sidecar(digest, name),
         }
 
@@ -52,7 +52,7 @@ class SnapshotFiles:
 
     @property
     def size(self) -> int:
-        return self.manifest.body_size + sum(map(len, self.small.values()))
+        return self.manifest.bundle_size + sum(map(len, self.small.values()))
 
 
 def read_files(folder: Path, id: str) -> SnapshotFiles:
@@ -66,15 +66,15 @@ def read_files(folder: Path, id: str) -> SnapshotFiles:
     return SnapshotFiles(manifest, read_small(folder, f"{id}{MANIFEST}", MOST_MANIFEST))
 
 
-def copy_body(folder: Path, manifest: Manifest, target: Path) -> None:
+def copy_bundle(folder: Path, manifest: Manifest, target: Path) -> None:
     """Copy the bundle into a new file, synced.
 
     Raises:
         SnapshotDamaged: its bytes are not those of the manifest; then there is no new file.
     """
-    source = open_file(folder / manifest.body_name)
-    with checked(source, manifest.body_name, manifest.body_size, manifest.body_sha256) as body:
-        copy_new(body, target)
+    source = open_file(folder / manifest.bundle_name)
+    with checked(source, manifest.bundle_name, manifest.bundle_size, manifest.bundle_sha256) as bundle:
+        copy_new(bundle, target)
 
 
 def export_files(folder: Path, files: SnapshotFiles, target: Path) -> list[Path]:
@@ -85,16 +85,16 @@ def export_files(folder: Path, files: SnapshotFiles, target: Path) -> list[Path]
     Raises:
         Conflict: one of the files exists there. SnapshotDamaged: the bytes are not those of the manifest.
     """
-    into = _folder_for(target, files.manifest.body_name)
+    into = _folder_for(target, files.manifest.bundle_name)
     make_folder(into)
     with alone_in(into):
-        names = [files.manifest.body_name, *files.small]
+        names = [files.manifest.bundle_name, *files.small]
         for name in names:
             if os.path.lexists(into / name):
                 raise Conflict(f"export {files.id}: {into / name} already exists")
         packs = _export_packs(folder, files.manifest, into / PACKS) if files.manifest.chunked else []
         with _temporaries([into / f".{name}.new" for name in names]) as new:
-            copy_body(folder, files.manifest, new[0])
+            copy_bundle(folder, files.manifest, new[0])
             for path, data in zip(new[1:], files.small.values(), strict=True):
                 write_new(path, data)
             _publish(new, [into / name for name in names])
@@ -104,31 +104,31 @@ def export_files(folder: Path, files: SnapshotFiles, target: Path) -> list[Path]
 def _export_packs(folder: Path, manifest: Manifest, into: Path) -> list[Path]:
     """Copy what the chunk index needs; the paths. Packs without a chunk index are no snapshot: what fails leaves only
     such."""
-    body = folder / manifest.body_name
+    bundle = folder / manifest.bundle_name
     make_folder(into)
     try:
-        packs = read_packs(read_chunk_index(body, manifest))
+        packs = read_packs(read_chunk_index(bundle, manifest))
         for one in packs:
-            _export_pack(body, one, into / one.name)
+            _export_pack(bundle, one, into / one.name)
     except Malformed as error:
-        raise SnapshotDamaged(f"export: {manifest.body_name}: {error}") from error
+        raise SnapshotDamaged(f"export: {manifest.bundle_name}: {error}") from error
     sync_folder(into)
     return [into / one.name for one in packs]
 
 
-def _export_pack(body: Path, pack: PackEntry, target: Path) -> None:
+def _export_pack(bundle: Path, pack: PackEntry, target: Path) -> None:
     if os.path.lexists(target):
         with checked(open_file(target), f"pack {pack.name}", pack.size, pack.sha256) as there:
             while there.read(_CHUNK):
                 pass
         return
-    source = checked(open_pack(body, pack), f"pack {pack.name}", pack.size, pack.sha256)
+    source = checked(open_pack(bundle, pack), f"pack {pack.name}", pack.size, pack.sha256)
     with source, _temporaries([target.with_name(f".{target.name}.new")]) as (new,):
         copy_new(source, new)
         publish(new, target)
 
 
-def _folder_for(target: Path, body_name: str) -> Path:
+def _folder_for(target: Path, bundle_name: str) -> Path:
     """The target, or the folder it is in if it is the bundle's own file name.
 
     Raises:
@@ -136,9 +136,9 @@ def _folder_for(target: Path, body_name: str) -> Path:
     """
     if target.is_dir():
         return target
-    if target.name == body_name:
+    if target.name == bundle_name:
         return target.parent
-    if target.exists() or target.name.endswith(BODIES):
+    if target.exists() or target.name.endswith(BUNDLES):
         raise InvalidRequest("export: the target must be a folder")
     return target
 

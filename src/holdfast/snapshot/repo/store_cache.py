@@ -30,7 +30,7 @@ _NAME = re.compile(r"([0-9TZa-f-]+)\.[0-9a-f]{64}\.\d+\.db", re.ASCII)
 
 def place_of_opened(root: Path, manifest: Manifest, schema: int) -> Path:
     """Where the snapshot's store is kept, brought to that schema."""
-    return root / OPENED / f"{manifest.identity.id}.{manifest.body_sha256}.{schema}.db"
+    return root / OPENED / f"{manifest.identity.id}.{manifest.bundle_sha256}.{schema}.db"
 
 
 @contextmanager

@@ -9,17 +9,17 @@ from holdfast.core.errors import DataDamaged
 from holdfast.core.model import DEFAULT_TENANT
 from holdfast.snapshot.bundle import canonical
 from holdfast.snapshot.bundle.types import Capture, SkippedItem, StagedFile
-from holdfast.snapshot.repo.context import Archive
+from holdfast.snapshot.repo.context import SnapshotContext
 from holdfast.snapshot.sources.config import MemoryFolder, sources_from
 from holdfast.snapshot.sources.redact import redact_staged
-from holdfast.store.engine_port import Home
+from holdfast.store.engine_port import OpenMemory
 from holdfast.store.portable import runtime_state
 
 STORE = "store/memory.db"
 STATE = "state/runtime.json"
 
 
-def capture_memory(archive: Archive, staging: Path, *, redact: bool, check: bool = True) -> Capture:
+def capture_memory(context: SnapshotContext, staging: Path, *, redact: bool, check: bool = True) -> Capture:
     """The memory at one moment; text of memory folders is redacted unless that is not wanted.
 
     The store is one moment of the database while writers go on. What is in it went through redaction before; memory
@@ -30,49 +30,49 @@ def capture_memory(archive: Archive, staging: Path, *, redact: bool, check: bool
         StorageFull, StorageFailed: it cannot be staged.
     """
     store = _place(staging, STORE)
-    captured = live_memory(archive).capture(store, archive.tenant, check=check)
-    around = capture_around(archive, staging, store, redact=redact)
+    captured = live_memory(context).capture(store, context.tenant, check=check)
+    around = capture_around(context, staging, store, redact=redact)
     staged = (StagedFile(STORE, "store", store), *around.staged)
     return Capture(staged, around.left, around.redaction, captured.schema)
 
 
-def capture_around(archive: Archive, staging: Path, database: Path, *, redact: bool) -> Capture:
+def capture_around(context: SnapshotContext, staging: Path, database: Path, *, redact: bool) -> Capture:
     """The memory folders, and the runtime state as that database has it."""
     state = _place(staging, STATE)
     try:
-        state.write_bytes(canonical.dumps(runtime_state(database, archive.tenant)))
+        state.write_bytes(canonical.dumps(runtime_state(database, context.tenant)))
     except OSError as error:
         raise disk_fault(error, "stage the runtime state") from error
     staged: list[StagedFile] = []
     left: list[SkippedItem] = []
-    for source in folders_of(archive):
+    for source in folders_of(context):
         captured = source.capture(staging)
         staged += captured.staged
         left += captured.left
-    limit = archive.settings.snapshot_file_limit
+    limit = context.settings.snapshot_file_limit
     clean = redact_staged(staged, staging, left, apply=redact, limit=limit).capture
     return Capture((StagedFile(STATE, "state", state), *clean.staged), clean.left, clean.redaction)
 
 
-def folders_of(archive: Archive) -> tuple[MemoryFolder, ...]:
+def folders_of(context: SnapshotContext) -> tuple[MemoryFolder, ...]:
     """The memory folders that belong to this tenant: they are on the disk of the server's operator."""
-    return sources_from(archive.settings) if archive.tenant == DEFAULT_TENANT else ()
+    return sources_from(context.settings) if context.tenant == DEFAULT_TENANT else ()
 
 
-def live_memory(archive: Archive) -> Home:
+def live_memory(context: SnapshotContext) -> OpenMemory:
     """The memory that is live here.
 
     Raises:
         DataDamaged: there is none.
     """
-    if archive.live is None:
+    if context.live is None:
         raise DataDamaged("snapshots: there is no live memory here")
-    return archive.live
+    return context.live
 
 
-def live_bytes(archive: Archive) -> int:
+def live_bytes(context: SnapshotContext) -> int:
     """About how much a capture will be. Faults as of `Memory.size`."""
-    return live_memory(archive).size(archive.tenant)
+    return live_memory(context).size(context.tenant)
 
 
 def _place(staging: Path, path: str) -> Path:

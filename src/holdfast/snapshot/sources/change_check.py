@@ -12,18 +12,18 @@ from pathlib import Path
 
 from holdfast.core.disk import disk_faults, write_durably
 from holdfast.core.errors import StorageFailed
-from holdfast.snapshot.repo.context import Archive
+from holdfast.snapshot.repo.context import SnapshotContext
 from holdfast.snapshot.sources.capture import folders_of
 
 SEEN = "seen"
 
 
-def seen_now(archive: Archive) -> str:
+def seen_now(context: SnapshotContext) -> str:
     """A tag of the memory as it is now; empty if the memory cannot be opened."""
-    if archive.live is None:
+    if context.live is None:
         return ""
-    tag = sha256(archive.live.content_tag(archive.tenant).encode())
-    for source in folders_of(archive):
+    tag = sha256(context.live.content_tag(context.tenant).encode())
+    for source in folders_of(context):
         tag.update(source.name.encode())
         for line in _files(source.path):
             tag.update(line.encode("utf-8", "surrogateescape"))
@@ -42,25 +42,25 @@ def _files(folder: Path) -> list[str]:
     return sorted(found)
 
 
-def note_seen(archive: Archive, tag: str) -> None:
+def note_seen(context: SnapshotContext, tag: str) -> None:
     """Keep what the newest snapshot holds."""
-    write_durably(archive.repo.root / SEEN, tag.encode())
+    write_durably(context.repo.root / SEEN, tag.encode())
 
 
-def forget_seen(archive: Archive) -> None:
+def forget_seen(context: SnapshotContext) -> None:
     """The newest snapshot is taken away again: what it held is in none."""
     with disk_faults(f"remove {SEEN}"):
-        (archive.repo.root / SEEN).unlink(missing_ok=True)
+        (context.repo.root / SEEN).unlink(missing_ok=True)
 
 
-def is_changed(archive: Archive) -> bool:
+def is_changed(context: SnapshotContext) -> bool:
     """Whether there is something that the newest whole snapshot does not hold."""
-    if all(one.damaged for one in archive.repo.each()):
+    if all(one.damaged for one in context.repo.each()):
         return True
     try:
-        before = (archive.repo.root / SEEN).read_text()
+        before = (context.repo.root / SEEN).read_text()
     except FileNotFoundError:
         return True
     except OSError as error:
         raise StorageFailed(f"snapshots: what was captured last cannot be read ({error.strerror})") from error
-    return before != seen_now(archive)
+    return before != seen_now(context)

@@ -13,7 +13,7 @@ from pathlib import Path
 
 from holdfast.core.cleanup import OnFailure
 from holdfast.core.errors import Conflict, DataDamaged
-from holdfast.snapshot.repo.context import Archive
+from holdfast.snapshot.repo.context import SnapshotContext
 from holdfast.snapshot.sources.capture import folders_of
 from holdfast.snapshot.sources.folder_restore import mark_of, stage_folder
 from holdfast.snapshot.sources.swap import (
@@ -27,7 +27,7 @@ from holdfast.snapshot.sources.swap import (
 from holdfast.store.data_folder import DataFolder
 
 
-def stage_folders(archive: Archive, extracted: Path, home: Path) -> tuple[FolderSwap, ...]:
+def stage_folders(context: SnapshotContext, extracted: Path, home: Path) -> tuple[FolderSwap, ...]:
     """Build the folders that the snapshot holds and this memory has, beside where they belong.
 
     In another home only those are built that lie in the home itself: the others are the first memory's own.
@@ -35,8 +35,8 @@ def stage_folders(archive: Archive, extracted: Path, home: Path) -> tuple[Folder
     leaving = _leaving(DataFolder(home))
     exchanges: list[FolderSwap] = []
     with OnFailure(drop_staged, exchanges):
-        for source in folders_of(archive):
-            live = _place(source.path, archive.home, home)
+        for source in folders_of(context):
+            live = _place(source.path, context.home, home)
             if live is None or not (extracted / "folders" / f"{source.name}.json").exists():
                 continue
             staged = place_of_new(live)
@@ -75,11 +75,11 @@ def _place(path: Path, old: Path, new: Path) -> Path | None:
     return new / path.relative_to(old) if path.is_relative_to(old) else None
 
 
-def folders_of_generation(archive: Archive, name: str, leaving: str) -> tuple[FolderSwap, ...]:
+def folders_of_generation(context: SnapshotContext, name: str, leaving: str) -> tuple[FolderSwap, ...]:
     """What has to be put in place for a generation that was live before."""
     return tuple(
         FolderSwap(source.path, place_of_old(source.path, name), _free(place_of_old(source.path, leaving)))
-        for source in folders_of(archive)
+        for source in folders_of(context)
         if place_of_old(source.path, name).is_dir()
     )
 
@@ -96,17 +96,17 @@ def settle_folders(folder: DataFolder) -> None:
         abandon_pending(folder.home)
 
 
-def sweep_staged(archive: Archive) -> None:
+def sweep_staged(context: SnapshotContext) -> None:
     """Remove folders that a dead process built and never decided to put in place.
 
     Call it with the lock of the data folder. Only those inside are removed: beside others another memory may be
     building its own.
     """
-    if pending(archive.home) is not None:
+    if pending(context.home) is not None:
         return
-    for source in folders_of(archive):
+    for source in folders_of(context):
         staged = place_of_new(source.path)
-        if source.path.is_relative_to(archive.home.resolve()) and not mark_of(staged).exists():
+        if source.path.is_relative_to(context.home.resolve()) and not mark_of(staged).exists():
             shutil.rmtree(staged, ignore_errors=True)
 
 
@@ -116,8 +116,8 @@ def drop_staged(exchanges: Iterable[FolderSwap]) -> None:
         shutil.rmtree(one.staged, ignore_errors=True)
 
 
-def drop_kept(archive: Archive, generations: Sequence[str]) -> None:
+def drop_kept(context: SnapshotContext, generations: Sequence[str]) -> None:
     """Remove what folders were in generations that are gone for good."""
-    for source in folders_of(archive):
+    for source in folders_of(context):
         for name in generations:
             shutil.rmtree(place_of_old(source.path, name), ignore_errors=True)

@@ -15,7 +15,7 @@ from typing import Literal
 
 from holdfast.core.disk import disk_faults, sync_folder
 from holdfast.core.errors import Conflict, DataDamaged, Fault
-from holdfast.snapshot.repo.context import Archive
+from holdfast.snapshot.repo.context import SnapshotContext
 from holdfast.snapshot.sources.capture import folders_of
 from holdfast.snapshot.sources.folder_restore import mark_of
 from holdfast.snapshot.sources.restore_plan import settle_folders
@@ -34,30 +34,30 @@ class RecoveredFolder:
     path: Path
 
 
-def mend_folders(archive: Archive) -> tuple[RecoveredFolder, ...]:
+def mend_folders(context: SnapshotContext) -> tuple[RecoveredFolder, ...]:
     """Finish what is pending, or put it aside if it cannot be finished; nothing if nothing is pending.
 
     Raises:
         SnapshotsBusy: a restore is at work with them.
         StorageFull, StorageFailed: the disk refuses; everything is still there.
     """
-    with archive.locked("mend"):
+    with context.locked("mend"):
         try:
-            found = pending(archive.home)
-            settle_folders(DataFolder(archive.home))
+            found = pending(context.home)
+            settle_folders(DataFolder(context.home))
         except (DataDamaged, Conflict):
             with disk_faults("mend memory folders"):
-                return tuple(_put_aside(archive))
+                return tuple(_put_aside(context))
     return tuple(RecoveredFolder(one.live.name, "finished", one.live) for one in found.exchanges) if found else ()
 
 
-def _put_aside(archive: Archive) -> Iterator[RecoveredFolder]:
-    for source in folders_of(archive):
+def _put_aside(context: SnapshotContext) -> Iterator[RecoveredFolder]:
+    for source in folders_of(context):
         yield from _mend(source.path)
-    journal = archive.home / JOURNAL
+    journal = context.home / JOURNAL
     aside = _free(journal, "damaged")
     journal.rename(aside)  # last: until then the repair can be repeated
-    sync_folder(archive.home)
+    sync_folder(context.home)
     yield RecoveredFolder(JOURNAL, "moved aside", aside)
 
 

@@ -11,7 +11,7 @@ from types import MappingProxyType
 
 from holdfast.core.errors import Conflict, Fault, InvalidSettings, StorageFailed, StorageFull, UpstreamFailed
 from holdfast.snapshot.remote.layout import StagedMemory
-from holdfast.snapshot.repo.context import Archive
+from holdfast.snapshot.repo.context import SnapshotContext
 from holdfast.snapshot.repo.send_marks import note_sent, unsent
 from holdfast.snapshot.sync.send_backlog import waiting
 from holdfast.snapshot.sync.vault_target import target_of
@@ -22,7 +22,7 @@ MADE = "The snapshot itself was created."
 LATER = f"{MADE} The server uploads it when the vault is available; so does holdfast vault sync."
 
 
-def put_in_vault(archive: Archive, id: str, named: str | None, fresh: StagedMemory | None = None) -> None:
+def put_in_vault(context: SnapshotContext, id: str, named: str | None, fresh: StagedMemory | None = None) -> None:
     """Copy a snapshot to the vault that is named, or to the one in the settings; to none if there is none.
 
     `fresh` is what it was packed from, if that is still there.
@@ -30,22 +30,22 @@ def put_in_vault(archive: Archive, id: str, named: str | None, fresh: StagedMemo
     Raises:
         Fault: the vault did not take it; the snapshot stays in the repository, and the fault reports that.
     """
-    place = named or archive.settings.vault
+    place = named or context.settings.vault
     if not place:
         return
     try:
-        target_of(archive, place).send(id, fresh)
+        target_of(context, place).send(id, fresh)
     except AWAY as fault:
         fault.details = {**fault.details, "id": id}
         # The server knows the vault of the settings only.
-        later = LATER if place == archive.settings.vault else f"{MADE} Upload it with: holdfast vault sync {place}"
+        later = LATER if place == context.settings.vault else f"{MADE} Upload it with: holdfast vault sync {place}"
         fault.hint = f"{fault.hint} {later}"
         raise
-    if place == archive.settings.vault:
-        note_sent(archive.repo.root, id)
+    if place == context.settings.vault:
+        note_sent(context.repo.root, id)
 
 
-def send_waiting(archive: Archive, fresh: Mapping[str, StagedMemory] = NOTHING) -> None:
+def send_waiting(context: SnapshotContext, fresh: Mapping[str, StagedMemory] = NOTHING) -> None:
     """Copy what waits, and the newest snapshot if the vault has not got it, however that came.
 
     `fresh` is what some were packed from, if that is still there.
@@ -53,14 +53,14 @@ def send_waiting(archive: Archive, fresh: Mapping[str, StagedMemory] = NOTHING) 
     Raises:
         Fault: some could not be sent; the others were.
     """
-    place, repo = archive.settings.vault, archive.repo
+    place, repo = context.settings.vault, context.repo
     if not place:
         return
     newest = repo.newest()
     if newest is None:
         return
     wanted = dict.fromkeys((newest.id, *unsent(repo.root)))
-    target = target_of(archive, place)
+    target = target_of(context, place)
     lacking = target.lacking(wanted)
     faults: list[Fault] = []
     for id in wanted:
@@ -74,13 +74,13 @@ def send_waiting(archive: Archive, fresh: Mapping[str, StagedMemory] = NOTHING) 
         raise faults[0]
 
 
-def offer_waiting(archive: Archive, fresh: Mapping[str, StagedMemory] = NOTHING) -> str | None:
+def offer_waiting(context: SnapshotContext, fresh: Mapping[str, StagedMemory] = NOTHING) -> str | None:
     """The same in one try, for work that must not fail for it: why the vault has not got it, or None."""
-    if not waiting(archive):
+    if not waiting(context):
         return None
-    once = dataclasses.replace(archive.settings, vault_attempts=1)
+    once = dataclasses.replace(context.settings, vault_attempts=1)
     try:
-        send_waiting(dataclasses.replace(archive, settings=once), fresh)
+        send_waiting(dataclasses.replace(context, settings=once), fresh)
     except AWAY as fault:
         return fault.message
     return None

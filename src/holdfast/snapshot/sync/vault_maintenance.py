@@ -25,13 +25,13 @@ from holdfast.snapshot.remote.transfer import (
     leftovers,
     list_vault,
     needed_packs,
-    open_body,
+    open_bundle,
     prefix_of,
     read_vaulted,
     take_out,
     with_packs,
 )
-from holdfast.snapshot.repo.context import Archive, JobResult
+from holdfast.snapshot.repo.context import JobResult, SnapshotContext
 from holdfast.snapshot.repo.retention import RetentionItem, RetentionPlan, RetentionPolicy, plan
 from holdfast.snapshot.repo.send_marks import note_sent
 from holdfast.snapshot.resolve import SnapshotSelector, examine, sought
@@ -55,26 +55,26 @@ class VaultStatus:
     absent: bool = False  # a folder that the first put will make
 
 
-def standing(archive: Archive, vault: Vault) -> VaultStatus:
+def standing(context: SnapshotContext, vault: Vault) -> VaultStatus:
     """The state of the vault, and what of the repository it lacks."""
-    found = _look(archive, vault)
-    left = leftovers(vault, archive.tenant, archive.agent)
-    packs = [one.size for one in vault.list(f"{prefix_of(archive.tenant, archive.agent)}{PACKS}/")]
-    lacking = tuple(id for id, _ in _lacking(archive, found))
-    lines = tuple(find_forks(vault, archive.tenant, archive.agent, found))
+    found = _look(context, vault)
+    left = leftovers(vault, context.tenant, context.agent)
+    packs = [one.size for one in vault.list(f"{prefix_of(context.tenant, context.agent)}{PACKS}/")]
+    lacking = tuple(id for id, _ in _lacking(context, found))
+    lines = tuple(find_forks(vault, context.tenant, context.agent, found))
     return VaultStatus(vault.state(), found, lacking, len(left), len(packs), sum(packs), lines, is_missing(vault))
 
 
-def _look(archive: Archive, vault: Vault) -> tuple[VaultEntry, ...]:
+def _look(context: SnapshotContext, vault: Vault) -> tuple[VaultEntry, ...]:
     """The snapshots of this memory in the vault, newest first, with a look at the packs that they need."""
-    found = list_vault(vault, archive.tenant, archive.agent)
-    return tuple(with_packs(vault, archive.tenant, archive.agent, found))
+    found = list_vault(vault, context.tenant, context.agent)
+    return tuple(with_packs(vault, context.tenant, context.agent, found))
 
 
-def _lacking(archive: Archive, found: tuple[VaultEntry, ...]) -> list[tuple[str, int]]:
+def _lacking(context: SnapshotContext, found: tuple[VaultEntry, ...]) -> list[tuple[str, int]]:
     """Whole snapshots of the repository that are not whole in the vault, newest first, with their sizes."""
     there = {one.id for one in found if not one.damaged}
-    return [(one.id, one.size) for one in archive.repo.each() if not one.damaged and one.id not in there]
+    return [(one.id, one.size) for one in context.repo.each() if not one.damaged and one.id not in there]
 
 
 # Sending and copying
@@ -98,7 +98,7 @@ class CopiedSnapshot:
     new_bytes: int
 
 
-def sync(archive: Archive, vault: Vault, limit: int) -> CopyResult:
+def sync(context: SnapshotContext, vault: Vault, limit: int) -> CopyResult:
     """Send so many of the repository's snapshots that the vault lacks, the newest first.
 
     What an interrupted run left in the vault is taken up again, not sent again.
@@ -106,54 +106,54 @@ def sync(archive: Archive, vault: Vault, limit: int) -> CopyResult:
     Raises:
         Conflict: the vault has other bytes under one of their names.
     """
-    lacking = _lacking(archive, _look(archive, vault))
+    lacking = _lacking(context, _look(context, vault))
     sent, rest = [], tuple(lacking[limit:])
-    with noted_moves(archive, "sync", lacking) as result:
+    with noted_moves(context, "sync", lacking) as result:
         for id, size in lacking[:limit]:
             counted = ByteCounter(vault)
-            put(archive, counted, id)
-            archive.moved("sync", counted.taken)
+            put(context, counted, id)
+            context.moved("sync", counted.taken)
             sent.append(CopiedSnapshot(id, size, counted.taken))
             result.about = id
         result.message = _left(len(rest))
-    _no_longer_wait(archive, vault, {id for id, _ in rest})
-    damaged = tuple((one.id, one.damaged) for one in archive.repo.each() if one.damaged)
+    _no_longer_wait(context, vault, {id for id, _ in rest})
+    damaged = tuple((one.id, one.damaged) for one in context.repo.each() if one.damaged)
     return CopyResult(tuple(sent), rest, damaged)
 
 
-def noted_moves(archive: Archive, operation: str, lacking: Sized) -> AbstractContextManager[JobResult]:
+def noted_moves(context: SnapshotContext, operation: str, lacking: Sized) -> AbstractContextManager[JobResult]:
     """Sending is reported by `snapshot status`, if there is anything to send."""
-    return archive.unlocked(operation) if lacking else nullcontext(JobResult())
+    return context.unlocked(operation) if lacking else nullcontext(JobResult())
 
 
 def _left(number: int) -> str | None:
     return f"{number} more to upload" if number else None
 
 
-def _no_longer_wait(archive: Archive, vault: Vault, lacking: set[str]) -> None:
+def _no_longer_wait(context: SnapshotContext, vault: Vault, lacking: set[str]) -> None:
     """What waited for the vault of the settings is there now, if this is that vault."""
-    if archive.settings.vault and archive.vault(archive.settings.vault).place == vault.place:
-        for id in set(waiting(archive)) - lacking:
-            note_sent(archive.repo.root, id)
+    if context.settings.vault and context.vault(context.settings.vault).place == vault.place:
+        for id in set(waiting(context)) - lacking:
+            note_sent(context.repo.root, id)
 
 
-def copy(archive: Archive, source: Vault, target: Vault, limit: int) -> CopyResult:
+def copy(context: SnapshotContext, source: Vault, target: Vault, limit: int) -> CopyResult:
     """Copy so many of this memory's snapshots that the target lacks from one vault to another, the newest first.
 
     Raises:
         Conflict: the target has other bytes under one of their names.
     """
-    there = {one.id for one in _look(archive, target) if not one.damaged}
-    lacking = [one for one in list_vault(source, archive.tenant, archive.agent) if one.id not in there]
+    there = {one.id for one in _look(context, target) if not one.damaged}
+    lacking = [one for one in list_vault(source, context.tenant, context.agent) if one.id not in there]
     sent: list[CopiedSnapshot] = []
     damaged: list[tuple[str, str]] = []
-    with noted_moves(archive, "copy", lacking) as result:
+    with noted_moves(context, "copy", lacking) as result:
         for position, one in enumerate(lacking):
             if len(sent) >= limit:
                 result.message = _left(len(lacking) - position)
                 return CopyResult(tuple(sent), _sizes(lacking[position:]), tuple(damaged))
             try:
-                sent.append(_copy_one(archive, source, target, one))
+                sent.append(_copy_one(context, source, target, one))
                 result.about = one.id
             except (*_UNUSABLE, VaultDamaged) as fault:
                 damaged.append((one.id, fault.message))
@@ -164,29 +164,29 @@ def _sizes(some: list[VaultEntry]) -> tuple[tuple[str, int], ...]:
     return tuple((one.id, one.size) for one in some)
 
 
-def _copy_one(archive: Archive, source: Vault, target: Vault, one: VaultEntry) -> CopiedSnapshot:
-    files, counted = read_vaulted(source, archive.tenant, archive.agent, one.id), ByteCounter(target)
+def _copy_one(context: SnapshotContext, source: Vault, target: Vault, one: VaultEntry) -> CopiedSnapshot:
+    files, counted = read_vaulted(source, context.tenant, context.agent, one.id), ByteCounter(target)
     if files.manifest.chunked:
-        copy_chunks(archive, source, counted, files)
+        copy_chunks(context, source, counted, files)
     else:
-        deliver(counted, files, partial(open_body, source, files.manifest))
-    archive.moved("copy", counted.taken)
+        deliver(counted, files, partial(open_bundle, source, files.manifest))
+    context.moved("copy", counted.taken)
     return CopiedSnapshot(one.id, one.size, counted.taken)
 
 
 # Verifying
 
 
-def verify_all(archive: Archive, vault: Vault, named: SnapshotSelector) -> Iterator[Report]:
+def verify_all(context: SnapshotContext, vault: Vault, named: SnapshotSelector) -> Iterator[Report]:
     """The report on each snapshot in the vault, newest first; each is fetched to a private place for it.
 
     The newest is requested as such, so that an old one in its place is noticed.
     """
-    for number, one in enumerate(list_vault(vault, archive.tenant, archive.agent)):
+    for number, one in enumerate(list_vault(vault, context.tenant, context.agent)):
         about = replace(named, name=one.id, newest=not number)
         try:
-            with sought(archive, about) as found:
-                yield replace(examine(archive, about, found), place=one.id)
+            with sought(context, about) as found:
+                yield replace(examine(context, about, found), place=one.id)
         except (*_UNUSABLE, NotFound) as fault:
             yield Report(one.id, None, (Finding(_code(fault), fault.message),), ())
 
@@ -211,33 +211,35 @@ class VaultPruneResult:
 
 
 def prune_vault(
-    archive: Archive, vault: Vault, policy: RetentionPolicy, *, tidy: bool = False, dry_run: bool = False
+    context: SnapshotContext, vault: Vault, policy: RetentionPolicy, *, tidy: bool = False, dry_run: bool = False
 ) -> VaultPruneResult:
     """Remove what the policy does not keep, and the packs that none needs then; never the newest whole snapshot, nor
     the newest of another host that is not in this memory.
 
     With `tidy` also what was sent halfway, and packs whatever the leases: no process may be sending.
     """
-    found = _look(archive, vault)
+    found = _look(context, vault)
     decided = _but_lines(
-        archive, vault, found, plan([_item(archive, vault, one) for one in found], policy, archive.clock.now_ms())
+        context, vault, found, plan([_item(context, vault, one) for one in found], policy, context.clock.now_ms())
     )
-    left = leftovers(vault, archive.tenant, archive.agent) if tidy else []
+    left = leftovers(vault, context.tenant, context.agent) if tidy else []
     if dry_run:
-        return VaultPruneResult(decided, (), len(left), *_swept(lambda: _would_sweep(archive, vault, decided.remove)))
-    with archive.unlocked("vault_prune"):
+        return VaultPruneResult(decided, (), len(left), *_swept(lambda: _would_sweep(context, vault, decided.remove)))
+    with context.unlocked("vault_prune"):
         for id in decided.remove:
-            take_out(vault, archive.tenant, archive.agent, id)
+            take_out(vault, context.tenant, context.agent, id)
         for one in left:
             vault.delete(one.name)
-        swept = _swept(lambda: _sweep(archive, vault, tidy=tidy))
+        swept = _swept(lambda: _sweep(context, vault, tidy=tidy))
     return VaultPruneResult(decided, decided.remove, len(left), *swept)
 
 
-def _but_lines(archive: Archive, vault: Vault, found: tuple[VaultEntry, ...], decided: RetentionPlan) -> RetentionPlan:
+def _but_lines(
+    context: SnapshotContext, vault: Vault, found: tuple[VaultEntry, ...], decided: RetentionPlan
+) -> RetentionPlan:
     """The same plan, but that nothing is lost that no host has merged, nor what shows that there are several hosts."""
-    lines = find_forks(vault, archive.tenant, archive.agent, found) if decided.remove else []
-    others = {line.newest for line in not_here(lines, held_by(archive))} if lines else set()
+    lines = find_forks(vault, context.tenant, context.agent, found) if decided.remove else []
+    others = {line.newest for line in not_here(lines, held_by(context))} if lines else set()
     if not others:
         return decided
     why = dict.fromkeys(last_shared(one.id for one in found), "of two hosts") | dict.fromkeys(others, "another host's")
@@ -246,15 +248,15 @@ def _but_lines(archive: Archive, vault: Vault, found: tuple[VaultEntry, ...], de
     return RetentionPlan(keep, tuple(id for id in decided.remove if id not in why))
 
 
-def _sweep(archive: Archive, vault: Vault, *, tidy: bool) -> GcResult:
-    prefix = prefix_of(archive.tenant, archive.agent)
-    needed = partial(needed_packs, vault, archive.tenant, archive.agent)
-    return sweep(vault, prefix, needed, archive.clock, archive.entropy, alone=tidy)
+def _sweep(context: SnapshotContext, vault: Vault, *, tidy: bool) -> GcResult:
+    prefix = prefix_of(context.tenant, context.agent)
+    needed = partial(needed_packs, vault, context.tenant, context.agent)
+    return sweep(vault, prefix, needed, context.clock, context.entropy, alone=tidy)
 
 
-def _would_sweep(archive: Archive, vault: Vault, removed: tuple[str, ...]) -> GcResult:
-    needed = needed_packs(vault, archive.tenant, archive.agent, but=removed)
-    sizes = unneeded(vault, prefix_of(archive.tenant, archive.agent), needed)
+def _would_sweep(context: SnapshotContext, vault: Vault, removed: tuple[str, ...]) -> GcResult:
+    needed = needed_packs(vault, context.tenant, context.agent, but=removed)
+    sizes = unneeded(vault, prefix_of(context.tenant, context.agent), needed)
     return GcResult(len(sizes), sum(sizes.values()))
 
 
@@ -266,9 +268,9 @@ def _swept(work: Callable[[], GcResult]) -> tuple[GcResult, str | None]:
         return GcResult(), fault.message
 
 
-def _item(archive: Archive, vault: Vault, one: VaultEntry) -> RetentionItem:
+def _item(context: SnapshotContext, vault: Vault, one: VaultEntry) -> RetentionItem:
     try:
-        about = read_vaulted(vault, archive.tenant, archive.agent, one.id).manifest.identity
+        about = read_vaulted(vault, context.tenant, context.agent, one.id).manifest.identity
     except (*_UNUSABLE, NotFound):
         return RetentionItem(one.id, one.sequence, 0, good=False, in_use=False, automatic=False)
     return RetentionItem(

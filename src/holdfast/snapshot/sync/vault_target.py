@@ -17,7 +17,7 @@ from holdfast.snapshot.remote.colony import ColonySnapshots, is_colony
 from holdfast.snapshot.remote.forks import Fork, find_forks
 from holdfast.snapshot.remote.layout import StagedMemory, put
 from holdfast.snapshot.remote.transfer import VaultEntry, list_vault, must_be_there, with_packs
-from holdfast.snapshot.repo.context import Archive
+from holdfast.snapshot.repo.context import SnapshotContext
 from holdfast.snapshot.repo.entries import SnapshotEntry
 from holdfast.snapshot.repo.retention import RetentionItem, RetentionPolicy, plan
 from holdfast.snapshot.resolve import LATEST, SnapshotSelector, examine, sought
@@ -79,67 +79,67 @@ class VaultTarget(Protocol):
         ...
 
 
-def target_of(archive: Archive, text: str) -> VaultTarget:
+def target_of(context: SnapshotContext, text: str) -> VaultTarget:
     """The vault that is named.
 
     Raises:
         InvalidSettings: it is none.
     """
-    return ColonyTarget(archive, text) if is_colony(text) else BundleTarget(archive, text)
+    return ColonyTarget(context, text) if is_colony(text) else BundleTarget(context, text)
 
 
 class BundleTarget:
     """A vault that takes whole bundles."""
 
-    def __init__(self, archive: Archive, text: str):
-        self._archive = archive
-        self.vault: Vault = archive.vault(text)
+    def __init__(self, context: SnapshotContext, text: str):
+        self._context = context
+        self.vault: Vault = context.vault(text)
 
     @property
     def place(self) -> str:
         return self.vault.place
 
     def standing(self) -> VaultStatus:
-        return standing(self._archive, self.vault)
+        return standing(self._context, self.vault)
 
     def list(self) -> list[VaultEntry]:
         must_be_there(self.vault)
-        tenant, agent = self._archive.tenant, self._archive.agent
+        tenant, agent = self._context.tenant, self._context.agent
         return with_packs(self.vault, tenant, agent, list_vault(self.vault, tenant, agent))
 
     def lines(self, found: Sequence[VaultEntry]) -> Sequence[Fork]:
-        return find_forks(self.vault, self._archive.tenant, self._archive.agent, found)
+        return find_forks(self.vault, self._context.tenant, self._context.agent, found)
 
     def reports(self, named: SnapshotSelector) -> Iterator[Report]:
         must_be_there(self.vault)
-        return verify_all(self._archive, self.vault, named)
+        return verify_all(self._context, self.vault, named)
 
     def prune(self, policy: RetentionPolicy, *, tidy: bool, dry_run: bool) -> VaultPruneResult:
         must_be_there(self.vault)
-        return prune_vault(self._archive, self.vault, policy, tidy=tidy, dry_run=dry_run)
+        return prune_vault(self._context, self.vault, policy, tidy=tidy, dry_run=dry_run)
 
     def sync(self, limit: int) -> CopyResult:
-        return sync(self._archive, self.vault, limit)
+        return sync(self._context, self.vault, limit)
 
     def lacking(self, ids: Iterable[str]) -> set[str]:
-        there = list_vault(self.vault, self._archive.tenant, self._archive.agent)  # the first put makes its folder
+        there = list_vault(self.vault, self._context.tenant, self._context.agent)  # the first put makes its folder
         return set(ids) - {one.id for one in there if not one.damaged}
 
     def send(self, id: str, fresh: StagedMemory | None = None) -> None:
-        with self._archive.unlocked("send") as result:
-            put(self._archive, self.vault, id, fresh)
+        with self._context.unlocked("send") as result:
+            put(self._context, self.vault, id, fresh)
             result.about = id
 
 
 class ColonyTarget:
     """A Colony vault: the newest snapshot in short, and a few before it. Ids are the Colony's own."""
 
-    def __init__(self, archive: Archive, text: str):
-        self._archive, self._text = archive, text
+    def __init__(self, context: SnapshotContext, text: str):
+        self._context, self._text = context, text
 
     @cached_property
     def _snapshots(self) -> ColonySnapshots:
-        return ColonySnapshots(self._archive, self._text)
+        return ColonySnapshots(self._context, self._text)
 
     @property
     def place(self) -> str:
@@ -160,7 +160,7 @@ class ColonyTarget:
     def _unsent(self) -> SnapshotEntry | None:
         """The newest snapshot of the repository, if the vault has none of it. Older ones are not sent: there is no
         room."""
-        newest = self._archive.repo.newest()
+        newest = self._context.repo.newest()
         if newest is None or newest.manifest is None:
             return None
         lacks = self._snapshots.newest() is None or not self._snapshots.is_sent(newest.manifest.identity)
@@ -173,8 +173,8 @@ class ColonyTarget:
                 continue
             about = replace(named, name=one.id if number else LATEST)
             try:
-                with sought(self._archive, about) as found:
-                    yield replace(examine(self._archive, about, found), place=one.id)
+                with sought(self._context, about) as found:
+                    yield replace(examine(self._context, about, found), place=one.id)
             except (ColonyMemoryError, SnapshotForeign) as fault:
                 yield Report(one.id, None, (Finding("damaged", fault.message),), ())
 
@@ -186,10 +186,10 @@ class ColonyTarget:
             )
             for at, one in enumerate(found)
         ]
-        decided = plan(items, policy, self._archive.clock.now_ms())
+        decided = plan(items, policy, self._context.clock.now_ms())
         if dry_run:
             return VaultPruneResult(decided, (), 0)
-        with self._archive.unlocked("vault_prune"):
+        with self._context.unlocked("vault_prune"):
             for id in decided.remove:
                 self._snapshots.remove(id)
             if tidy:
@@ -208,37 +208,37 @@ class ColonyTarget:
         return {newest.id} & set(ids) if newest else set()
 
     def send(self, id: str, fresh: StagedMemory | None = None) -> None:
-        self._sent(self._archive.repo.find(id))
+        self._sent(self._context.repo.find(id))
 
     def _sent(self, one: SnapshotEntry) -> int:
         if one.manifest is None:
             raise NotFound(f"vault: snapshot {one.id} cannot be read")
-        with self._archive.unlocked("sync") as result, self._read(one) as reader:
+        with self._context.unlocked("sync") as result, self._read(one) as reader:
             made = self._snapshots.send(reader, one.manifest.identity)
             result.about = one.id
-        self._archive.moved("sync", made.size)
+        self._context.moved("sync", made.size)
         return made.size
 
     @contextmanager
     def _read(self, one: SnapshotEntry) -> Iterator[Reader]:
         """The store of a snapshot. One that is encrypted for other recipients cannot be read here; the newest is then
         as the memory is now."""
-        archive = self._archive
-        if one.manifest is not None and one.manifest.encrypted and not archive.settings.snapshot_identity:
-            with archive.repo.staging() as staging:
-                live_memory(archive).capture(staging / "now.db", archive.tenant)
+        context = self._context
+        if one.manifest is not None and one.manifest.encrypted and not context.settings.snapshot_identity:
+            with context.repo.staging() as staging:
+                live_memory(context).capture(staging / "now.db", context.tenant)
                 store = open_past(staging / "now.db")
                 try:
                     yield store.read()
                 finally:
                     store.close()
             return
-        with past(archive, SnapshotSelector(one.id)) as then:
+        with past(context, SnapshotSelector(one.id)) as then:
             yield then.store.read()
 
     def take(self, text: str) -> CopyResult:
         """The newest snapshot of another vault, in short."""
-        with laid_out(self._archive, SnapshotSelector(LATEST, vault=text)) as laid:
+        with laid_out(self._context, SnapshotSelector(LATEST, vault=text)) as laid:
             store = open_past(laid.database)
             try:
                 made = self._snapshots.send(store.read(), laid.manifest.identity)
@@ -252,7 +252,7 @@ def _millis(id: str) -> int:
     return int(when.timestamp() * 1000) if when else 0
 
 
-def copy_between_vaults(archive: Archive, source: str, target: str, limit: int) -> tuple[str, CopyResult]:
+def copy_between_vaults(context: SnapshotContext, source: str, target: str, limit: int) -> tuple[str, CopyResult]:
     """Copy what the target lacks; where that is, and what was copied.
 
     Raises:
@@ -263,11 +263,11 @@ def copy_between_vaults(archive: Archive, source: str, target: str, limit: int) 
             "vault_copy: compact snapshots of a Colony vault cannot be copied to other vaults",
             hint="Restore the newest one, then run holdfast snapshot create --to VAULT.",
         )
-    one, other = BundleTarget(archive, source), target_of(archive, target)
+    one, other = BundleTarget(context, source), target_of(context, target)
     if one.place == other.place:
         raise InvalidRequest("vault_copy: source and target are the same vault")
     must_be_there(one.vault)
     if isinstance(other, ColonyTarget):
         return other.place, other.take(source)
     assert isinstance(other, BundleTarget)
-    return other.place, copy(archive, ReadOnly(one.vault), other.vault, limit)
+    return other.place, copy(context, ReadOnly(one.vault), other.vault, limit)
