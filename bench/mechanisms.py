@@ -11,6 +11,7 @@ from __future__ import annotations
 import dataclasses
 import json
 import os
+import shutil
 import statistics
 import sys
 import tempfile
@@ -27,18 +28,22 @@ from unittest.mock import patch
 sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "tests"))
 
 import numpy as np  # noqa: E402
-from scale import questions, texts  # noqa: E402
+from scale import fill, put_vectors, questions, texts  # noqa: E402
 from talk import turn  # noqa: E402
+from vectors import made_seeds, mixed  # noqa: E402
 from world import World  # noqa: E402
 
 from holdfast.core.system import SystemClock, SystemEntropy  # noqa: E402
 from holdfast.embedder import embedder_from  # noqa: E402
+from holdfast.ops.registry import BY_NAME  # noqa: E402
 from holdfast.learn.statements.learner import learn_step  # noqa: E402
 from holdfast.learn.statements.text_vectors import TextVectors  # noqa: E402
 from holdfast.settings import load  # noqa: E402
 from holdfast.store import quantization  # noqa: E402
+from holdfast.store.sqlite.store import SqliteStore  # noqa: E402
 
 ROWS = 500
+MANY = 50_000
 CHAT = "qq:GroupMessage:1234567"
 TURNS = Path(__file__).parent / "agent_day" / "data" / "turns_dev.jsonl"
 CODES = 500_000
@@ -122,23 +127,18 @@ def plain() -> World:
 
 
 @cache
-def embedded() -> World:
-    """The same with vectors."""
+def large() -> World:
+    """Many memories with drawn vectors, under the name of the real model, which embeds the questions."""
     embedder = embedder_from(load({"home": _folder().name}), SystemClock(), SystemEntropy())
     assert embedder is not None
     embedder.prepare()
-    made = World(Path(_folder().name) / "embedded", model=embedder)
-    for text in texts(ROWS, 1):
-        made.call("remember", content=text, project="large")
-    made.follow()
-    made.engine.store.compact_words()
+    made = World(Path(_folder().name) / "large", model=embedder, snapshot_layout="chunks")
+    store = made.engine.store
+    assert isinstance(store, SqliteStore)
+    fill(store, MANY)
+    chance = np.random.default_rng(3)
+    put_vectors(made.engine, mixed(made_seeds(4_000, chance), MANY, chance))
     return made
-
-
-def search() -> object:
-    """Ten questions, each new."""
-    number = next(_numbers)
-    return [embedded().call("search", query=f"{one} {number}", limit=10) for one in questions(10)]
 
 
 def listing() -> object:
@@ -194,8 +194,22 @@ def nearest() -> object:
     return [_codes().nearest(one, 100) for one in np.random.default_rng(2).normal(size=(5, 384)).astype(np.float32)]
 
 
-def snapshot() -> object:
-    return embedded().call("snapshot_create")
+def first_snapshot() -> object:
+    """Every chunk is new."""
+    shutil.rmtree(Path(large().engine.settings.home) / "snapshots", ignore_errors=True)
+    return large().call("snapshot_create")
+
+
+@cache
+def _whole() -> str:
+    """A snapshot that is one file, no chunks."""
+    context = large().context()
+    settings = dataclasses.replace(context.settings, snapshot_layout="whole")
+    return str(BY_NAME["snapshot_create"].call(dataclasses.replace(context, settings=settings), {})["id"])
+
+
+def verify() -> object:
+    return large().call("snapshot_verify", id=_whole())
 
 
 CPU, WALL = time.process_time, time.perf_counter
@@ -218,10 +232,13 @@ MECHANISMS: dict[str, tuple[Work, Without, Callable[[], float], int]] = {
         CPU,
         31,
     ),
-    "embedding beside words": (search, changed("recall.flow._embedding", Inline()), WALL, 25),
-    "reading while embedding": (search, changed("recall.candidates._prefetch", lambda *_: None), WALL, 25),
-    "checking while packing": (snapshot, changed("snapshot.create.ThreadPoolExecutor", Inline), WALL, 9),
-    "reading while packing": (snapshot, changed("snapshot.bundle.writer.ThreadPoolExecutor", Inline), WALL, 9),
+    "packs sealed while cutting": (
+        first_snapshot,
+        changed("snapshot.chunks.writer.ThreadPoolExecutor", Inline),
+        WALL,
+        5,
+    ),
+    "hashing while unpacking": (verify, changed("snapshot.bundle.member_stream._LARGE", 1 << 60), WALL, 9),
     "two threads over codes": (nearest, changed("store.quantization.SHARED_FROM", 1 << 60), WALL, 15),
 }
 

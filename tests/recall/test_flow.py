@@ -2,32 +2,29 @@
 
 from __future__ import annotations
 
-import threading
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 import pytest
 from hashing_embedder import HashingEmbedder
-from patience import WAIT_SECONDS
 from world import DAY, World
 
 from holdfast.core.model import CleanText
 from holdfast.core.ports import Vectors
-from holdfast.recall import candidates, dedupe, flow
+from holdfast.recall import dedupe, flow
 from holdfast.recall.time.dates import day_of
 
 
-class SlowEmbedder(HashingEmbedder):
-    """Gives a question's vector once it is let go."""
+class CountingEmbedder(HashingEmbedder):
+    """Counts the questions."""
 
     def __init__(self) -> None:
         super().__init__()
-        self.go_on = threading.Event()
-        self.gave_up = False
+        self.questions = 0
 
     def embed_query(self, text: CleanText) -> Vectors:
-        self.gave_up = not self.go_on.wait(WAIT_SECONDS)
+        self.questions += 1
         return super().embed_query(text)
 
 
@@ -77,65 +74,13 @@ def test_answers_from_several_sessions_compare_no_more_than_are_wanted(
     assert len(compared) == looked_at * (looked_at - 1) / 2
 
 
-def test_all_that_needs_no_meaning_is_read_while_the_vector_is_made(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    embedder, read = SlowEmbedder(), list[int]()
-    world = World(tmp_path, model=embedder)
-    world.call("remember", content="granite of the quarry")
-    world.observe("s1", hook="user_prompt_submit", prompt="granite in the wall")
-    look = flow.match_words
-
-    def noted(*asked: Any) -> Any:
-        looked = look(*asked)
-        read.append(len(looked.rows))
-        if len(read) == 2:
-            embedder.go_on.set()
-        return looked
-
-    monkeypatch.setattr(flow, "match_words", noted)
-    assert len(world.found("granite")) == 2
-    assert read == [1, 1]
-    assert not embedder.gave_up
-    world.close()
-
-
-def test_what_is_read_while_the_vector_is_made_answers_as_what_is_read_after(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    embedder, early = SlowEmbedder(), candidates._prefetch
-    embedder.go_on.set()
-    world = World(tmp_path, model=embedder)
-    for number in range(8):
-        world.call("remember", content=f"granite of quarry {number} {'in the wall ' * number}")
-    world.follow()
-    world.call("remember", content="granite without a vector yet")
-    read = list[Any]()
-
-    def noted(*asked: Any) -> Any:
-        read.append(early(*asked))
-        embedder.go_on.set()
-        return read[-1]
-
-    def why() -> list[Any]:
-        return [(hit["id"], hit["why"]) for hit in world.call("search", query="granite wall", explain=True)["results"]]
-
-    monkeypatch.setattr(candidates, "_nearest", lambda *asked: {})  # these would be scored on the way
-    monkeypatch.setattr(candidates, "_prefetch", noted)
-    embedder.go_on.clear()
-    first = why()
-    assert [len(one.vectors.seqs) for one in read] == [8]
-    monkeypatch.setattr(candidates, "_prefetch", lambda *asked: None)
-    assert first == why()
-    assert len(first) == 9
-    world.close()
-
-
-def test_nobody_waits_for_a_vector_where_there_is_nothing_to_find(tmp_path: Path) -> None:
-    embedder = SlowEmbedder()
+def test_a_question_is_embedded_once_and_not_where_there_is_nothing_to_find(tmp_path: Path) -> None:
+    embedder = CountingEmbedder()
     world = World(tmp_path, model=embedder)
     world.call("remember", content="granite of the quarry", project="stones")
+    world.observe("s1", hook="user_prompt_submit", prompt="granite in the wall")
     assert world.found("granite", project="another") == []
-    assert not embedder.gave_up
-    embedder.go_on.set()
+    assert embedder.questions == 0
+    assert len(world.found("granite")) == 2
+    assert embedder.questions == 1
     world.close()

@@ -18,7 +18,7 @@ from holdfast.snapshot.bundle.manifest import bundle_name, manifest_bytes
 from holdfast.snapshot.bundle.reader import unpack
 from holdfast.snapshot.bundle.types import Capture, Identity, Manifest, Redaction, StagedFile
 from holdfast.snapshot.bundle.writer import pack
-from holdfast.snapshot.remote.local_chunks import cut, foreseeing
+from holdfast.snapshot.remote.local_chunks import cut
 from holdfast.snapshot.remote.transfer import fetch, list_vault
 from holdfast.snapshot.repo.context import SnapshotContext
 from holdfast.snapshot.repo.paths import new_id
@@ -74,8 +74,7 @@ def chunk_into_repo(
         if whole:
             bundle = pack(capture, staging / bundle_name(id, bool(recipients)), id, recipients)
         else:
-            with foreseeing(context, (), 0, recipients) as foreseen:
-                bundle = cut(context, capture, staging, id, recipients, foreseen)
+            bundle = cut(context, capture, staging, id, recipients)
         manifest = Manifest(
             identity=Identity(id, TENANT, AGENT, "", sequence, None, 1_790_000_000_000 + sequence, "hand"),
             bundle_name=bundle.name,

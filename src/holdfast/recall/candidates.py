@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
-from concurrent.futures import Future
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, NamedTuple
 
@@ -11,10 +10,9 @@ import orjson
 
 from holdfast.core.ports import Vectors
 from holdfast.recall.rank import Candidate, Corpus
-from holdfast.store.port import Condition, Reader, Table, WordCount, WordHits
+from holdfast.store.port import Condition, Reader, Table, WordHits
 from holdfast.store.queries.turns import PROMPT_HOOKS
 from holdfast.store.tables import MEMORIES
-from holdfast.store.vector_values import StoredVectors
 
 DEPTH = 100  # from each of the two lists
 REACH = 3
@@ -29,21 +27,8 @@ class QueryEmbedding:
     vector: Vectors
 
 
-@dataclass(frozen=True, slots=True)
-class PendingEmbedding:
-    """The question's embedding in progress, and its model; `future` gives None if it fails."""
-
-    model: str
-    dims: int
-    future: Future[QueryEmbedding | None]
-
-
-@dataclass(frozen=True, slots=True)
-class Prefetch:
-    """What was read of the rows found by words while the question was being embedded."""
-
-    counted: Mapping[int, WordCount]
-    vectors: StoredVectors
+LazyEmbedding = Callable[[], QueryEmbedding | None]
+"""Embeds the question when it is first called; None without a model, or if that fails."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -90,8 +75,6 @@ def match_words(
 ) -> WordMatches:
     """The best of one table by words, within the conditions; at least `most` if there are as many. With `newest` the
     newest too, whatever their words.
-
-    All work that needs no vector: meanwhile the question is being embedded.
     """
     words = reader.words(table, tenant, query, conditions, max(DEPTH, most))
     found = [hit.seq for hit in words.hits]
@@ -102,22 +85,21 @@ def match_words(
 
 
 def collect_candidates(
-    reader: Reader, tenant: str, looked: WordMatches, soon: PendingEmbedding | None, most: int
+    reader: Reader, tenant: str, looked: WordMatches, embedding: LazyEmbedding, most: int
 ) -> CandidatePool:
     """What may answer, of one table: the best by words and by meaning, and their neighbours.
 
-    Where there is nothing to find, it does not wait for the question's embedding.
+    Where there is nothing to find, the question is not embedded.
     """
     table, conditions, words, rows = looked.table, looked.conditions, looked.words, dict(looked.rows)
     if not words.inside:
         return CandidatePool(table, {}, looked.corpus)
-    early = _prefetch(reader, tenant, looked, soon) if soon and not soon.future.done() else None
-    meaning = soon.future.result() if soon else None
+    meaning = embedding()
     near = _nearest(reader, table, tenant, meaning, conditions, max(DEPTH, most), words) if meaning else {}
     fresh = [seq for seq in near if seq not in rows]
     rows |= _rows(reader, table, tenant, fresh, conditions) if fresh else {}
     rows |= _neighbours(reader, table, tenant, rows, conditions)
-    return CandidatePool(table, _counted(reader, tenant, rows, words, early, meaning, near), looked.corpus)
+    return CandidatePool(table, _counted(reader, tenant, rows, words, meaning, near), looked.corpus)
 
 
 def _nearest(
@@ -200,27 +182,14 @@ def _neighbours(
     return _rows(reader, table, tenant, fresh, conditions) if fresh else {}
 
 
-def _prefetch(reader: Reader, tenant: str, looked: WordMatches, soon: PendingEmbedding) -> Prefetch:
-    """Read rows while the embedding runs. Without one to wait for, reading all rows at once later is cheaper."""
-    seqs = list(looked.rows)
-    return Prefetch(looked.words.among.counted(seqs), reader.vectors(tenant, soon.model, soon.dims, seqs))
-
-
 def _cosines(
-    reader: Reader,
-    tenant: str,
-    rows: Iterable[int],
-    early: Prefetch | None,
-    meaning: QueryEmbedding,
-    near: dict[int, float],
+    reader: Reader, tenant: str, rows: Iterable[int], meaning: QueryEmbedding, near: dict[int, float]
 ) -> dict[int, float]:
     """How near each row is in meaning."""
-    known = {**early.vectors.cosines(meaning.vector), **near} if early else near
-    read = known.keys() | early.counted.keys() if early else known.keys()
-    others = [seq for seq in rows if seq not in read]
+    others = [seq for seq in rows if seq not in near]
     if not others:
-        return known
-    return {**known, **reader.vectors(tenant, meaning.model, len(meaning.vector), others).cosines(meaning.vector)}
+        return near
+    return {**near, **reader.vectors(tenant, meaning.model, len(meaning.vector), others).cosines(meaning.vector)}
 
 
 def _counted(
@@ -228,14 +197,12 @@ def _counted(
     tenant: str,
     rows: dict[int, RankingRow],
     words: WordHits,
-    early: Prefetch | None,
     meaning: QueryEmbedding | None,
     near: dict[int, float],
 ) -> dict[int, Candidate]:
     """The rows with the question's words in them, how near they are, and how often they were recalled."""
-    known = early.counted if early else {}
-    counted = {**known, **words.among.counted([seq for seq in rows if seq not in known])}
-    cosines = _cosines(reader, tenant, rows, early, meaning, near) if meaning else {}
+    counted = words.among.counted(list(rows))
+    cosines = _cosines(reader, tenant, rows, meaning, near) if meaning else {}
     recalls = reader.recalls(tenant, list(rows))
     return {
         seq: Candidate(

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Mapping, Sequence
-from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
+from functools import cache
 from typing import Any
 
 from holdfast.context import CallContext
@@ -12,7 +12,7 @@ from holdfast.core.errors import EmbedderUnavailable, UpstreamFailed
 from holdfast.core.model import CleanText, Memory, Observation
 from holdfast.core.ports import Embedder
 from holdfast.projects import of_project
-from holdfast.recall.candidates import CandidatePool, PendingEmbedding, QueryEmbedding, collect_candidates, match_words
+from holdfast.recall.candidates import CandidatePool, LazyEmbedding, QueryEmbedding, collect_candidates, match_words
 from holdfast.recall.dedupe import diverse, group_repeats
 from holdfast.recall.hits import Hit, Question
 from holdfast.recall.links import CONTRADICTS, OF_TWO_ONE, current
@@ -35,8 +35,6 @@ from holdfast.store import tokenizer
 from holdfast.store.port import Condition, Reader, Table, where
 from holdfast.store.tables import MEMORIES, OBSERVATIONS
 
-_embedding = ThreadPoolExecutor(4, "question")
-
 CLEAR_LIKENESS = 0.4
 LEAST_LIKENESS = 0.05  # texts that have nothing in common mostly lie below it
 NAMED_DAYS = 2  # of a question that are searched on their own
@@ -50,15 +48,15 @@ def search(ctx: CallContext, question: Question) -> list[Hit]:
     reader = ctx.store.read()
     if question.session_id:
         question = replace(question, session_id=ctx.session_key(reader, question.session_id))
-    soon = _embed_in_background(ctx, question.query)
-    own, of_days, same = _pools(ctx, reader, question, soon)
+    embedding = _embedded(ctx, question.query)
+    own, of_days, same = _pools(ctx, reader, question, embedding)
     pools = [*own, *of_days]
     groups = _ranked(ctx, question, own, pools, {seq for seqs in same.values() for seq in seqs})
     hits = _hits(ctx, reader, [one for group in groups for one in group], pools)
     seen = [hit for hit in hits if ctx.may_see(hit.record, question.agent)]
     told = joined(with_versions(ctx, reader, _current(ctx, reader, seen, question)), groups)
     if question.as_of is None:
-        turns = weighed(ctx, reader, as_turn_groups(ctx, reader, told), soon, _read(ctx, question.query))
+        turns = weighed(ctx, reader, as_turn_groups(ctx, reader, told), embedding, _read(ctx, question.query))
         told = newest_first(ctx, reader, turns, question.query)
     return with_same_text(told, _readable(ctx, reader, same, question))[: question.limit]
 
@@ -90,11 +88,11 @@ def _current(ctx: CallContext, reader: Reader, hits: list[Hit], question: Questi
 
 
 def _pools(
-    ctx: CallContext, reader: Reader, question: Question, soon: PendingEmbedding | None
+    ctx: CallContext, reader: Reader, question: Question, embedding: LazyEmbedding
 ) -> tuple[list[CandidatePool], list[CandidatePool], dict[str, list[int]]]:
     """Candidates of all time, those of the days that the question names, and by table those whose text it is."""
     query = tokenizer.query(question.query)
-    if not query and (soon is None or soon.future.result() is None):
+    if not query and embedding() is None:
         return [], [], {}
     now = ctx.clock.now_ms()
     own = _bounds(ctx, question)
@@ -108,7 +106,7 @@ def _pools(
     looked[: len(own)] = [
         one.with_rows(reader, ctx.tenant, same.get(one.table.name, [])[:FIRST]) for one in looked[: len(own)]
     ]
-    pools = [collect_candidates(reader, ctx.tenant, one, soon, question.limit) for one in looked]
+    pools = [collect_candidates(reader, ctx.tenant, one, embedding, question.limit) for one in looked]
     return pools[: len(own)], pools[len(own) :], same
 
 
@@ -135,13 +133,15 @@ def _within(question: Question, first: int, end: int) -> Question:
     return replace(question, after=after, before=before)
 
 
-def _embed_in_background(ctx: CallContext, text: str) -> PendingEmbedding | None:
-    """The question as a vector, made by another thread while this one searches for its words."""
+def _embedded(ctx: CallContext, text: str) -> LazyEmbedding:
+    """The question as a vector, made once, when it is needed.
+
+    Not beside the search for its words: by the clock that took 1.04 times as long (`bench/mechanisms.py`).
+    """
     model = ctx.embedder
     if model is None or not text.strip():
-        return None
-    asked = redact_text(text[:EMBEDDED_CHARS]).value
-    return PendingEmbedding(model.name, model.dims, _embedding.submit(_meaning, model, asked))
+        return lambda: None
+    return cache(lambda: _meaning(model, redact_text(text[:EMBEDDED_CHARS]).value))
 
 
 def _read(ctx: CallContext, text: str) -> float:

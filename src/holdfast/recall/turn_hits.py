@@ -11,7 +11,7 @@ from dataclasses import dataclass, replace
 
 from holdfast.context import CallContext
 from holdfast.core.model import Memory, Observation
-from holdfast.recall.candidates import PendingEmbedding
+from holdfast.recall.candidates import LazyEmbedding
 from holdfast.recall.hits import Hit
 from holdfast.store.port import Condition, Reader, where
 from holdfast.store.queries.turns import MESSAGE_HOOK, MOST_MESSAGES, PROMPT_HOOKS, turn_of
@@ -65,17 +65,15 @@ def as_turns(ctx: CallContext, reader: Reader, hits: Sequence[Hit]) -> list[Hit]
     return found
 
 
-def weighed(
-    ctx: CallContext, reader: Reader, hits: Sequence[Hit], soon: PendingEmbedding | None, read: float
-) -> list[Hit]:
+def weighed(ctx: CallContext, reader: Reader, hits: Sequence[Hit], embedding: LazyEmbedding, read: float) -> list[Hit]:
     """The hits with what their turns add to their scores, best first; unchanged where no hit is a turn.
 
-    Where there is no turn, it does not wait for the question's embedding. `read` is the share of the question that the
+    Where there is no turn, the question is not embedded. `read` is the share of the question that the
     embedder can read.
     """
     if not any(hit.turn for hit in hits):
         return list(hits)
-    near = _nearness(ctx, reader, hits, soon)
+    near = _nearness(ctx, reader, hits, embedding)
     worth = _worth(ctx, reader, hits)
     usual = sum(near) / len(near)
     rows = zip(hits, near, worth, _places_in_time(hits), strict=True)
@@ -97,9 +95,9 @@ def _weighed(hit: Hit, near: float, worth: float, place: float) -> Hit:
     return replace(hit, score=hit.score + sum(added.values()), parts=told)
 
 
-def _nearness(ctx: CallContext, reader: Reader, hits: Sequence[Hit], soon: PendingEmbedding | None) -> list[float]:
+def _nearness(ctx: CallContext, reader: Reader, hits: Sequence[Hit], embedding: LazyEmbedding) -> list[float]:
     """The mean likeness of each turn's prompt and last message to the question; of other hits the record's."""
-    meaning = soon.future.result() if soon else None
+    meaning = embedding()
     if meaning is None:
         return [0.0] * len(hits)
     ends = [row.seq for hit in hits for row in _ends(hit)]

@@ -4,7 +4,6 @@ vault."""
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from itertools import takewhile
@@ -15,7 +14,6 @@ import zstandard
 
 from holdfast.context import HOUR_MS
 from holdfast.core.errors import DataReadOnly, RateLimited
-from holdfast.core.system import lower_priority
 from holdfast.core.version import VERSION
 from holdfast.snapshot.bundle.encryption import fingerprint
 from holdfast.snapshot.bundle.manifest import bundle_name, manifest_bytes, signed_bytes
@@ -31,14 +29,14 @@ from holdfast.snapshot.bundle.types import (
 )
 from holdfast.snapshot.bundle.writer import pack
 from holdfast.snapshot.remote.layout import StagedMemory
-from holdfast.snapshot.remote.local_chunks import cut, foreseeing, lies_in_chunks, staged_bytes
+from holdfast.snapshot.remote.local_chunks import cut, lies_in_chunks, staged_bytes
 from holdfast.snapshot.repo.context import SnapshotContext
 from holdfast.snapshot.repo.entries import SnapshotEntry
 from holdfast.snapshot.repo.paths import new_id
 from holdfast.snapshot.repo.repository import SnapshotRepository
 from holdfast.snapshot.repo.send_marks import note_unsent
 from holdfast.snapshot.resolve import made_here
-from holdfast.snapshot.sources.capture import capture_memory, live_bytes
+from holdfast.snapshot.sources.capture import capture_memory
 from holdfast.snapshot.sources.change_check import note_seen, seen_now
 from holdfast.snapshot.sync.queue import put_in_vault
 from holdfast.snapshot.wire import entry_wire
@@ -156,14 +154,12 @@ def _packed(
     has."""
     redact = _said(options.redact, context.settings.snapshot_redact)
     vaults = (options.vault, context.settings.vault)
-    with foreseeing(context, vaults, live_bytes(context), recipients) as foreseen:
-        capture = capture_memory(context, staging, redact=redact, check=False)
-        if lies_in_chunks(context, vaults, staged_bytes(capture)):
-            with _checked_beside(capture):
-                return capture, cut(context, capture, staging, id, recipients, foreseen)
-        # Not in parallel: packing keeps two processors busy by itself, and writers would wait longer meanwhile.
-        check_store(_store_of(capture))
-        return capture, pack(capture, staging / bundle_name(id, bool(recipients)), id, recipients)
+    capture = capture_memory(context, staging, redact=redact, check=False)
+    # Not beside the packing: that keeps two processors busy by itself, and writers would wait longer meanwhile.
+    check_store(_store_of(capture))
+    if lies_in_chunks(context, vaults, staged_bytes(capture)):
+        return capture, cut(context, capture, staging, id, recipients)
+    return capture, pack(capture, staging / bundle_name(id, bool(recipients)), id, recipients)
 
 
 def _said(asked: T | None, usual: T) -> T:
@@ -172,23 +168,6 @@ def _said(asked: T | None, usual: T) -> T:
 
 def _store_of(capture: Capture) -> Path:
     return next(one.source for one in capture.staged if one.kind == "store")
-
-
-@contextmanager
-def _checked_beside(capture: Capture) -> Iterator[None]:
-    """The captured store is read to its end while the block packs it; the block ends only once it was found sound.
-
-    That keeps the promise that what is sealed was checked: until the manifest is made, after the block, nothing of it
-    is a snapshot, and what was packed of a damaged store goes with the staging folder. No process changes the file
-    meanwhile, so what is packed is what is checked.
-
-    Raises:
-        DataDamaged: the store is damaged.
-    """
-    with ThreadPoolExecutor(1, "holdfast-check", lower_priority) as pool:
-        checked = pool.submit(check_store, _store_of(capture))
-        yield
-        checked.result()  # nothing leaves the block before this
 
 
 def _next_sequence(context: SnapshotContext, repo: SnapshotRepository) -> int:

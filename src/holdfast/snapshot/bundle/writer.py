@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import contextlib
 import hashlib
-import itertools
 import os
 import stat
 from collections.abc import Callable, Iterator, Sequence
@@ -28,7 +27,6 @@ from holdfast.snapshot.bundle.canonical import Malformed
 from holdfast.snapshot.bundle.contents import Contents, contents_bytes
 from holdfast.snapshot.bundle.limits import check_size
 from holdfast.snapshot.bundle.manifest import bundle_name
-from holdfast.snapshot.bundle.member_stream import WAITING, member_writer
 from holdfast.snapshot.bundle.members import CONTENTS, check_members, kind_of, member_name, place_of
 from holdfast.snapshot.bundle.types import Artifact, BundleFile, Capture, StagedFile
 
@@ -115,14 +113,13 @@ def _opened(staged: StagedFile) -> FileIO:
 
 
 def _read(file: FileIO, staged: StagedFile, about: os.stat_result) -> Iterator[memoryview]:
-    """All bytes of a staged file, in a few buffers that are used again in turn.
+    """All bytes of a staged file; a piece lasts until the next.
 
     Raises:
         StorageFailed: they changed meanwhile.
     """
-    rest, buffers = about.st_size, itertools.cycle(_buffers(about.st_size))
+    rest, buffer = about.st_size, memoryview(bytearray(min(about.st_size, _PIECE)))
     while rest:
-        buffer = next(buffers)
         count = file.readinto(buffer[: min(rest, _PIECE)])
         if not count:
             raise _changed(staged)
@@ -130,13 +127,6 @@ def _read(file: FileIO, staged: StagedFile, about: os.stat_result) -> Iterator[m
         rest -= count
     if file.read(1) or os.fstat(file.fileno()).st_mtime_ns != about.st_mtime_ns:
         raise _changed(staged)
-
-
-def _buffers(size: int) -> list[memoryview]:
-    """As many as are still read by others when one is filled again: those that wait to be hashed, the one that is
-    hashed, and the one before."""
-    count = min(WAITING + 2, size // _PIECE + 1)
-    return [memoryview(bytearray(min(size, _PIECE))) for _ in range(count)]
 
 
 def _in_order(staged: Sequence[StagedFile]) -> list[StagedFile]:
@@ -173,13 +163,12 @@ class Tar:
         with _opened(staged) as file:
             about = os.fstat(file.fileno())
             yield tar_header.header(member_name(staged.path), about.st_size)
-            with member_writer(None, about.st_size, lower_priority) as hashed:
-                for piece in _read(file, staged, about):
-                    hashed.write(piece)
-                    yield piece
-                digest = hashed.finish()
+            digest = hashlib.sha256()
+            for piece in _read(file, staged, about):
+                digest.update(piece)
+                yield piece
         yield bytes(tar_header.padding(about.st_size))
-        self.artifacts.append(Artifact(staged.path, staged.kind, about.st_size, digest))
+        self.artifacts.append(Artifact(staged.path, staged.kind, about.st_size, digest.hexdigest()))
 
 
 class _TarPacker:

@@ -1,6 +1,7 @@
 """A snapshot's tar to the packs of a vault: what the vault lacks is packed, sealed and put; the rest is referred to.
 
-Sealing and putting run in parallel to the cutting. A pack is known here only once the vault has it, so what was
+Sealing and putting run in parallel to the cutting: without that a first snapshot takes 1.25 times as long
+(`bench/mechanisms.py`). A pack is known here only once the vault has it, so what was
 interrupted goes on with the packs that arrived; without a manifest no reader takes them for a snapshot.
 """
 

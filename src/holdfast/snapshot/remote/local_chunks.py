@@ -7,15 +7,12 @@ a vault reads the repository, and a snapshot goes on to a vault as copies of the
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
-from concurrent.futures import ThreadPoolExecutor
-from contextlib import contextmanager
+from collections.abc import Iterator, Sequence
 from hashlib import sha256
 from pathlib import Path
 
 from holdfast.core.disk import disk_faults, make_folder, write_new
 from holdfast.core.errors import Fault, LimitReached
-from holdfast.core.system import lower_priority
 from holdfast.snapshot.bundle.limits import check_size
 from holdfast.snapshot.bundle.manifest import chunk_index_name
 from holdfast.snapshot.bundle.reader import DecompressedTar
@@ -31,8 +28,6 @@ from holdfast.snapshot.remote.layout import key_and_seal, repo_as_vault, takes_c
 from holdfast.snapshot.repo.context import SnapshotContext
 from holdfast.snapshot.repo.packs import trusted_packs
 from holdfast.vault.local import LocalVault
-
-Foreseen = Callable[[], KnownPacks]
 
 # What a vault takes as chunks from 4 MB on (`layout.py`), before it is compressed.
 _WORTH_CHUNKS = 8 << 20
@@ -63,21 +58,7 @@ def staged_bytes(capture: Capture) -> int:
         return sum(one.source.stat().st_size for one in capture.staged)
 
 
-@contextmanager
-def foreseeing(
-    context: SnapshotContext, vaults: Sequence[str | None], expected: int, recipients: Sequence[str]
-) -> Iterator[Foreseen]:
-    """What lies in the packs in the repository, looked up while the block captures: if that many bytes would be cut."""
-    if not lies_in_chunks(context, vaults, expected):
-        yield lambda: _known(context, recipients)
-        return
-    with ThreadPoolExecutor(1, "holdfast-known", lower_priority) as pool:
-        yield pool.submit(_known, context, recipients).result
-
-
-def cut(
-    context: SnapshotContext, capture: Capture, staging: Path, id: str, recipients: Sequence[str], foreseen: Foreseen
-) -> BundleFile:
+def cut(context: SnapshotContext, capture: Capture, staging: Path, id: str, recipients: Sequence[str]) -> BundleFile:
     """Lay the chunk index of a capture into the staging folder, with packs of what the repository lacks beside it, all
     synced.
 
@@ -86,7 +67,7 @@ def cut(
         LimitReached: it holds more, or its chunk index is larger, than a reader would take.
         StorageFull, StorageFailed: it could not be written, or a staged file changed meanwhile.
     """
-    known = foreseen()
+    known = _known(context, recipients)
     key, seal = key_and_seal(context, recipients)
     tar = Tar(capture, encrypted=bool(recipients))
     plain = DecompressedTar(_TarStream(tar.pieces()), staged_bytes(capture))

@@ -70,11 +70,6 @@ def live_memory(context: SnapshotContext) -> OpenMemory:
     return context.live
 
 
-def live_bytes(context: SnapshotContext) -> int:
-    """About how much a capture will be. Faults as of `Memory.size`."""
-    return live_memory(context).size(context.tenant)
-
-
 def _place(staging: Path, path: str) -> Path:
     """Where a member is staged: under the path that it has in the bundle."""
     place = staging / path

@@ -6,17 +6,12 @@ whatever is written there afterwards is not in the new generation.
 
 from __future__ import annotations
 
-import os
-import threading
-from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 import apsw
 
-from holdfast.core.disk import disk_fault
-from holdfast.core.errors import Conflict, DataDamaged, Fault
-from holdfast.store.port import Finding
+from holdfast.core.errors import Conflict, DataDamaged
 from holdfast.store.sqlite.database import migrate, open_writer
 from holdfast.store.sqlite.faults import as_faults
 from holdfast.store.sqlite.files.copy_rows import (
@@ -70,10 +65,8 @@ def prepare(
 
 
 def _check(db: apsw.Connection, path: Path, tenant: str, own: bool) -> None:
-    """Every row and, of what was not captured here, every page, side by side."""
-    beside = [_WorkerThread(work, path) for work in ((_write_out,) if own else (_write_out, _pages))]
-    found = verify_records(db)
-    found += [finding for one in beside for finding in one.findings()]
+    """Every row and, of what was not captured here, every page."""
+    found = verify_records(db) + ([] if own else verify_pages(db))
     if found:
         raise DataDamaged(
             f"restore: the snapshot's store is damaged ({found[0].table}: {found[0].message})",
@@ -83,50 +76,6 @@ def _check(db: apsw.Connection, path: Path, tenant: str, own: bool) -> None:
     with as_faults():
         if has_others(db, tenant):
             raise DataDamaged("restore: the snapshot contains another tenant's memory")
-
-
-class _WorkerThread(threading.Thread):
-    """Work on a file that needs no interpreter, done while another thread does other work."""
-
-    def __init__(self, work: Callable[[Path], list[Finding]], path: Path):
-        super().__init__(name="holdfast-check")
-        self._work, self._path = work, path
-        self._found: list[Finding] = []
-        self._fault: Fault | None = None
-        self.start()
-
-    def run(self) -> None:
-        try:
-            self._found = self._work(self._path)
-        except Fault as fault:
-            self._fault = fault
-
-    def findings(self) -> list[Finding]:
-        self.join()
-        if self._fault is not None:
-            raise self._fault
-        return self._found
-
-
-def _pages(path: Path) -> list[Finding]:
-    db = open_private(path)
-    try:
-        return verify_pages(db)
-    finally:
-        db.close()
-
-
-def _write_out(path: Path) -> list[Finding]:
-    """Begin now with what has to be done before the switch: the disk is idle while the processor checks."""
-    try:
-        handle = os.open(path, os.O_RDONLY)
-        try:
-            os.fsync(handle)
-        finally:
-            os.close(handle)
-    except OSError as error:  # reported here, as the next sync may not report it again
-        raise disk_fault(error, f"write {path.name}") from error
-    return []
 
 
 def join(restored: Path, live: Path, tenant: str) -> int:
