@@ -58,8 +58,18 @@ if "TMPDIR" not in os.environ and _has_room(MEMORY):
 os.environ["HOLDFAST_DAEMON"] = "off"
 
 
-# Each file of these takes long: begun last, one worker would still be at it when the others have nothing to do.
+# Each file of these folders, and each of these files, takes long: begun last, one worker would still be at it when the
+# others have nothing to do.
 SLOW = ("fault", "browser", "cli", "clients", "snapshot")
+SLOW_FILES = (
+    "test_own_text.py",
+    "test_tutorial.py",
+    "test_fleet_servers.py",
+    "test_job_leases.py",
+    "test_postgres_failures.py",
+    "test_postgres_idempotency.py",
+    "test_postgres_refusals.py",
+)
 
 
 def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
@@ -78,7 +88,7 @@ def engine_kind(request: pytest.FixtureRequest) -> Iterator[str]:
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
     if config.getoption("--engine") == POSTGRES:  # those that are about files of SQLite
         items[:] = [item for item in items if item.get_closest_marker("embedded") is None]
-    items.sort(key=lambda item: item.path.parent.name not in SLOW)
+    items.sort(key=lambda item: item.path.name not in SLOW_FILES and item.path.parent.name not in SLOW)
 
 
 @pytest.fixture
