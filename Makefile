@@ -57,7 +57,7 @@ endif
 
 # A file stays on one worker: what its tests share is made once. More workers than cores, as tests wait for processes.
 test: $(DEV_STAMP) weights $(CLIENTS_STAMP) $(TRACER) $(BALANCER) $(BROWSER) check
-	$(BIN)/python -m pytest -n 4 --dist loadfile --no-loadscope-reorder -q
+	$(BIN)/python -m pytest -n 6 --dist loadfile --no-loadscope-reorder -q
 
 # The tests that go through operations once more, on PostgreSQL alone. `make test` runs a part of them there.
 CONFORMANCE := tests/store tests/recall tests/chats tests/learn tests/ops tests/snapshot tests/parity
