@@ -15,6 +15,7 @@ from contextlib import contextmanager, suppress
 
 from holdfast.core.errors import Fault, InvalidSettings, RestorePending, VaultRefused
 from holdfast.snapshot.bundle.types import Identity
+from holdfast.snapshot.journal.moments import has_journal
 from holdfast.snapshot.recovery.pending_restore import BEGIN_EMPTY, begin_waiting, is_waiting
 from holdfast.snapshot.recovery.restore_hints import way_back
 from holdfast.snapshot.remote.colony import ColonySnapshots, is_colony
@@ -86,7 +87,7 @@ def has_any(context: SnapshotContext) -> bool:
             f"vault: {vault.place} does not exist, and this memory may be in it",
             hint=_MOUNT,
         )
-    found = bool(list_vault(vault, context.tenant, context.agent))
+    found = bool(list_vault(vault, context.tenant, context.agent)) or has_journal(vault, context.tenant, context.agent)
     if not found and is_waiting(context.home):
         raise VaultRefused(f"vault: {vault.place} has no snapshot of this memory, but may have held one", hint=_MOUNT)
     return found
