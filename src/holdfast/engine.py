@@ -8,7 +8,7 @@ from contextlib import suppress
 from pathlib import Path
 
 from holdfast.context import CallContext
-from holdfast.core.background import LearningProgress, RecallCounter
+from holdfast.core.background import JournalProgress, LearningProgress, RecallCounter
 from holdfast.core.errors import DataDamaged, DataTooNew, Fault, RestorePending
 from holdfast.core.metrics import Metrics
 from holdfast.core.model import DEFAULT_TENANT, Caller, Event
@@ -72,6 +72,7 @@ class Engine:
         self._started = (self.clock.now_ms(), self.clock.steady())
         self.recalls = RecallCounter()
         self.learning = LearningProgress()
+        self.journal = JournalProgress()
         self.metrics = Metrics()
         self.publishers: list[Publisher] = []
         self.folder = DataFolder(settings.folder)
@@ -273,6 +274,7 @@ class Engine:
             self.embedder,
             recalls=self.recalls,
             learning=self.learning,
+            journal=self.journal,
             started=self._started,
             metrics=self.metrics,
             live=self,

@@ -66,12 +66,8 @@ class ChangeLog(Protocol):
         """How far the vault has the tenant's journal; None if no line was begun."""
         ...
 
-    def tenants(self) -> list[str]:
-        """Tenants that have records, or changes of them."""
-        ...
-
-    def waits(self, tenant: str, after: int) -> bool:
-        """Whether anything was changed after that place."""
+    def waiting(self) -> list[str]:
+        """Tenants of whom changes are recorded that the vault has not confirmed."""
         ...
 
     def take(self, tenant: str, after: int) -> Changes | None:

@@ -48,7 +48,17 @@ class JournalWriter:
         self._note = read_note(self._folder)
         self.queue = JournalQueue(self._folder)
         self._complete = context.clock.now_ms()  # up to then all was in pieces
+        self.complete_now = False  # whether the last piece left nothing
         self._turn = threading.Lock()  # a line is not begun while another thread cuts or confirms
+
+    @property
+    def host(self) -> str:
+        return self._host
+
+    @property
+    def complete(self) -> int:
+        """The moment up to which everything was cut."""
+        return self._complete
 
     # Cutting
 
@@ -71,6 +81,7 @@ class JournalWriter:
                 return False
             made = self._piece(tip, now, found)
             self.queue.add(made)
+            self.complete_now = found.whole
             if found.whole:
                 self._complete = now
             return True

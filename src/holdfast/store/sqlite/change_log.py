@@ -65,16 +65,9 @@ class SqliteChangeLog:
         with closing(open_reader(self._path)) as db, as_faults():
             return place_in(db, tenant)
 
-    def tenants(self) -> list[str]:
-        parts = [f"SELECT tenant FROM {table.name}" for table in JOURNALED]
-        sql = " UNION ".join((*parts, "SELECT tenant FROM changes", f"SELECT tenant FROM journal WHERE tenant != '{ANY}'"))
+    def waiting(self) -> list[str]:
         with closing(open_reader(self._path)) as db, as_faults():
-            return [str(tenant) for (tenant,) in db.execute(f"{sql} ORDER BY 1")]
-
-    def waits(self, tenant: str, after: int) -> bool:
-        sql = "SELECT 1 FROM changes WHERE tenant = ? AND place > ? LIMIT 1"
-        with closing(open_reader(self._path)) as db, as_faults():
-            return db.execute(sql, (tenant, after)).get is not None
+            return [str(tenant) for (tenant,) in db.execute("SELECT DISTINCT tenant FROM changes ORDER BY 1")]
 
     def take(self, tenant: str, after: int) -> Changes | None:
         with closing(open_reader(self._path)) as db, as_faults():
