@@ -65,7 +65,17 @@ INSIDE: dict[str, Levels] = {
         ("engines",),  # knows which engines there are
     ),
     "store.sqlite": (
-        ("faults", "event_queue", "change_rows", "recall_counts", "minhash_index", "database", "row_check", "word_rows", "word_check"),
+        (
+            "faults",
+            "event_queue",
+            "change_rows",
+            "recall_counts",
+            "minhash_index",
+            "database",
+            "row_check",
+            "word_rows",
+            "word_check",
+        ),
         ("vectors",),
         ("integrity", "reader"),
         ("tx", "files"),

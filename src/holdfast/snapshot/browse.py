@@ -34,6 +34,7 @@ class ExtractedSnapshot:
 
     manifest: Manifest
     folder: Path
+    journal: Moment | None = None  # what the journal added to it
 
     @property
     def database(self) -> Path:
@@ -69,7 +70,7 @@ def laid_out(context: SnapshotContext, named: SnapshotSelector, *, reading: bool
             hasty=lambda path: True,
         )
         replay(staging / STORE, context.tenant, found.journal, identities_of(context, named), named.take_over)
-        yield ExtractedSnapshot(manifest, staging)
+        yield ExtractedSnapshot(manifest, staging, found.journal)
 
 
 @contextmanager

@@ -1,7 +1,7 @@
 """Where the journal lies in a vault, and what is there.
 
-    <tenant>/<agent>/journal/<line>/<first piece>                  as it was sent
-    <tenant>/<agent>/journal/<line>/<first piece>-<last piece>     several of these as one
+<tenant>/<agent>/journal/<line>/<first piece>                  as it was sent
+<tenant>/<agent>/journal/<line>/<first piece>-<last piece>     several of these as one
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 """The lines of a journal in a vault: which follows which, and with which snapshot or line a moment begins.
 
-A line is written by one data folder, from the start of a memory or from when another took its place (a restore, an undo,
-a merge, another machine) until the next one does.
+A line is written by one data folder, from the start of a memory, or from when another took its place (a restore, an
+undo, a merge, another machine), until the next one does.
 """
 
 from __future__ import annotations

@@ -123,8 +123,7 @@ def _load(folder: Path) -> list[QueuedPiece]:
     """What another process left, as far as it follows from piece to piece; the rest is cut again."""
     found: list[QueuedPiece] = []
     with disk_faults("read the journal's queue"):
-        names = sorted(path for path in folder.glob("*") if path.suffix in (".piece", ".new")) if folder.exists() else []
-        for path in names:
+        for path in sorted(one for one in folder.glob("*") if one.suffix in (".piece", ".new")):
             one = _read(path)
             if one is None or not _follows(found, one):
                 path.unlink()

@@ -1,13 +1,13 @@
 """Reading a line of the journal: its pieces are fetched, checked one by one and kept in a private folder.
 
-A piece counts only if it follows the one before: the same line, the next number, the hash of what went before. It must be
-of this memory and, where there is a key, signed with one that is trusted. The first that does not ends what can be
+A piece counts only if it follows the one before: the same line, the next number, the hash of what went before. It must
+be of this memory and, where there is a key, signed with one that is trusted. The first that is not ends what can be
 restored; the caller decides whether that is enough.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -224,5 +224,3 @@ def _cut(fetched: FetchedLine, found: list[FetchedPiece], moment: int | None) ->
 def _last_of(line: JournalLine) -> int:
     """The highest number that the names show."""
     return max((one.last or one.first for one in line.objects), default=0)
-
-

@@ -1,9 +1,9 @@
 """Writing the journal of one memory: changes ─cut→ piece ─queue→ on disk ─send→ vault ─confirm→ store.
 
-A commit records which rows it changed, in its own transaction. They are forgotten once the vault has confirmed the piece
-with them, so whatever process dies in between, the next one goes on from there. A piece that was sent twice is the same
-bytes; other bytes in its place were written by another process, and then a new line begins here, which holds all of the
-memory, so neither is lost nor mixed with the other.
+A commit records which rows it changed, in its own transaction. They are forgotten once the vault has confirmed the
+piece with them, so whatever process dies in between, the next one goes on from there. A piece that was sent twice is
+the same bytes; other bytes in its place were written by another process, and then a new line begins here, which holds
+all of the memory, so that neither is lost nor mixed with the other.
 """
 
 from __future__ import annotations

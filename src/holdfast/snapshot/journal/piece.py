@@ -14,7 +14,7 @@ import re
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from hashlib import sha256
-from typing import Any
+from typing import IO, Any, cast
 
 import orjson
 import zstandard
@@ -281,7 +281,7 @@ def _value(value: Any) -> Any:
 
 def _unpacked(body: bytes) -> bytes:
     try:
-        source = SingleFrame(io.BytesIO(body))
+        source = cast(IO[bytes], SingleFrame(io.BytesIO(body)))
         with zstandard.ZstdDecompressor(max_window_size=MOST_WINDOW).stream_reader(source) as reader:
             data = reader.read(MOST_BODY + 1)
     except (zstandard.ZstdError, Malformed):

@@ -38,9 +38,7 @@ def note_place(db: apsw.Connection, tenant: str, at: JournalPlace) -> None:
     db.execute("INSERT OR REPLACE INTO journal VALUES (?, ?, ?, ?, ?, ?)", values)
 
 
-def record_changes(
-    db: apsw.Connection, changed: Iterable[tuple[str, str, int]], next_place: Callable[[], int]
-) -> None:
+def record_changes(db: apsw.Connection, changed: Iterable[tuple[str, str, int]], next_place: Callable[[], int]) -> None:
     """Record the rows that a commit changed: tenant, table and number of each."""
     found: dict[str, dict[str, set[int]]] = {}
     for tenant, table, seq in changed:
@@ -70,7 +68,8 @@ def count_rows(db: apsw.Connection, tenant: str, most: int) -> int:
 def merge(db: apsw.Connection, tenant: str, next_place: Callable[[], int]) -> None:
     """Record each changed row once: what waits is then bounded by the number of rows, however long it waits."""
     found: dict[tuple[str, int], None] = {}
-    for (text,) in db.execute("SELECT rows FROM changes WHERE tenant = ? ORDER BY place", (tenant,)).fetchall():
+    recorded: Any = db.execute("SELECT rows FROM changes WHERE tenant = ? ORDER BY place", (tenant,)).fetchall()
+    for (text,) in recorded:
         for table, numbers in orjson.loads(text).items():
             found.update(dict.fromkeys((table, seq) for seq in numbers))
     db.execute("DELETE FROM changes WHERE tenant = ?", (tenant,))
@@ -79,13 +78,12 @@ def merge(db: apsw.Connection, tenant: str, next_place: Callable[[], int]) -> No
 
 def _every_row(db: apsw.Connection, tenant: str) -> Iterator[tuple[str, int]]:
     for table in JOURNALED:
-        for (seq,) in db.execute(f"SELECT seq FROM {table.name} WHERE tenant = ? ORDER BY seq", (tenant,)).fetchall():
-            yield table.name, int(seq)
+        found: Any = db.execute(f"SELECT seq FROM {table.name} WHERE tenant = ? ORDER BY seq", (tenant,)).fetchall()
+        for (seq,) in found:
+            yield table.name, seq
 
 
-def _write(
-    db: apsw.Connection, tenant: str, found: Iterator[tuple[str, int]], next_place: Callable[[], int]
-) -> None:
+def _write(db: apsw.Connection, tenant: str, found: Iterator[tuple[str, int]], next_place: Callable[[], int]) -> None:
     rows: dict[str, set[int]] = {}
     count = 0
     for table, seq in found:

@@ -58,7 +58,7 @@ def capture_store(source: Path, into: Path, tenant: str, *, check: bool = True) 
     return replace(describe(into), journal=journal or None)
 
 
-def _copy_pages(db: apsw.Connection, into: Path, tenant: str) -> JournalPlace | None | Literal[False]:
+def _copy_pages(db: apsw.Connection, into: Path, tenant: str) -> JournalPlace | Literal[False] | None:
     """Copy the whole file in one step, and how far its journal was then; False if another tenant came in the moment
     before."""
     into.unlink(missing_ok=True)
@@ -86,9 +86,10 @@ def _copy_rows(source: Path, into: Path, tenant: str) -> JournalPlace | None:
             copy.execute(f"INSERT INTO main.followed SELECT * FROM {FAR}.followed")
             set_counter(copy, counter(copy, FAR))
             tally_again(copy)
-            return place_in(copy, tenant, FAR)
+            journal = place_in(copy, tenant, FAR)
     finally:
         copy.close()
+    return journal
 
 
 def check_store(path: Path) -> None:

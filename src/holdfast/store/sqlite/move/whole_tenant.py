@@ -18,8 +18,8 @@ from holdfast.store.sqlite.database import migrate, open_reader
 from holdfast.store.sqlite.faults import as_faults
 from holdfast.store.sqlite.files.capture import capture_store, check_store
 from holdfast.store.sqlite.files.copy_rows import (
-    FAR,
     CHANGE_LOG,
+    FAR,
     PLACE,
     RECORDS,
     attach,
