@@ -11,7 +11,7 @@ from holdfast.core.disk import disk_faults
 from holdfast.core.errors import DataDamaged, Fault
 from holdfast.snapshot.bundle.reader import unpack
 from holdfast.snapshot.bundle.types import Manifest
-from holdfast.snapshot.journal.journal_replay import replay
+from holdfast.snapshot.journal.journal_replay import replay, restate
 from holdfast.snapshot.journal.moments import Moment
 from holdfast.snapshot.repo.context import SnapshotContext
 from holdfast.snapshot.repo.orphans import changing_names
@@ -69,7 +69,9 @@ def laid_out(context: SnapshotContext, named: SnapshotSelector, *, reading: bool
             identities_of(context, named),
             hasty=lambda path: True,
         )
-        replay(staging / STORE, context.tenant, found.journal, identities_of(context, named), named.take_over)
+        if found.journal is not None:
+            replay(staging / STORE, context.tenant, found.journal, identities_of(context, named), named.take_over)
+            restate(staging, context.tenant)
         yield ExtractedSnapshot(manifest, staging, found.journal)
 
 

@@ -52,8 +52,7 @@ def _empty(context: SnapshotContext, found: Moment, staging: Path) -> Manifest:
         store.parent.mkdir(mode=0o700)
         state.parent.mkdir(mode=0o700)
     FileWriter(store, context.tenant).finish(0)
-    with disk_faults("stage an empty memory"):
-        state.write_bytes(dumps(runtime_state(store, context.tenant)))
+    restate(staging, context.tenant)
     capture = Capture((StagedFile(STORE, "store", store), StagedFile(STATE, "state", state)))
     bundle = pack(capture, staging / bundle_name(identity.id, False), identity.id, ())
     return Manifest(
@@ -68,6 +67,12 @@ def _empty(context: SnapshotContext, found: Moment, staging: Path) -> Manifest:
         recipients=(),
         tools=(("holdfast", VERSION),),
     )
+
+
+def restate(staging: Path, tenant: str) -> None:
+    """Let the state beside a store be as that has it."""
+    with disk_faults("stage the runtime state"):
+        (staging / STATE).write_bytes(dumps(runtime_state(staging / STORE, tenant)))
 
 
 def line_of(manifest: Manifest, found: Moment | None) -> str:
