@@ -111,11 +111,12 @@ def snapshot_restore(ctx: CallContext, ask: SnapshotRestore) -> SnapshotRestoreA
                 hint=PREVIEW_FIRST,
             )
         made = restore(context, named, alone=ask.alone)
-    if ask.trust and ask.trust == made.manifest.signer:
+    signers = {made.manifest.signer} | (made.journal.signers if made.journal else set())
+    if ask.trust and ask.trust in signers:
         context.keyring.trust(ask.trust, "signed what was restored")
     audit_snapshot(ctx, "snapshot_restore", made.manifest.identity.id, generation=made.generation)
     answer = _with_notes(context, named, made)
-    if ask.trust and ask.trust != made.manifest.signer:
+    if ask.trust and ask.trust not in signers:
         unused = f"{ask.trust} did not sign this snapshot and was not added to the trusted keys."
         answer["warnings"] = [*answer.get("warnings", []), unused]
     return answer

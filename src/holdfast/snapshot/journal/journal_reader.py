@@ -82,6 +82,7 @@ class FetchedPiece:
     at: int
     since: int
     whole: bool
+    signer: str | None
 
     def read(self) -> Piece:
         with disk_faults("read the journal"), open(self.file, "rb") as file:
@@ -98,6 +99,10 @@ class FetchedLine:
     problem: Fault | None = None  # why later ones cannot be used, if there are any
     lost: int = 0  # how many pieces at least are known to be beyond it
     next: FetchedPiece | None = None  # the first one that is later than the moment
+
+    @property
+    def signers(self) -> set[str]:
+        return {one.signer for one in self.pieces if one.signer is not None}
 
     @property
     def upto(self) -> int | None:
@@ -120,8 +125,8 @@ def fetch_line(
                 if piece.header.number <= expected.last:
                     expected.again(piece)
                     continue
-                expected.follow(piece, fetched.line)
                 trust.check(piece.header, line.id)
+                expected.follow(piece, fetched.line)
                 found.append(_fetched(file, start, piece))
     except _READABLE as fault:
         fetched.problem = fault
@@ -202,7 +207,9 @@ def _located(data: bytes) -> Iterator[tuple[int, Piece]]:
 
 def _fetched(file: Path, start: int, piece: Piece) -> FetchedPiece:
     header = piece.header
-    return FetchedPiece(file, start, len(piece.data), header.number, header.at, header.since, header.whole)
+    return FetchedPiece(
+        file, start, len(piece.data), header.number, header.at, header.since, header.whole, header.signer
+    )
 
 
 def _is_past(pieces: list[tuple[int, Piece]], moment: int | None) -> bool:

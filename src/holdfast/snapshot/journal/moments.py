@@ -43,6 +43,10 @@ class Moment:
         return (self.fetched.upto if self.fetched else None) or self.made
 
     @property
+    def signers(self) -> set[str]:
+        return self.fetched.signers if self.fetched else set()
+
+    @property
     def pieces(self) -> int:
         return len(self.fetched.pieces) if self.fetched else 0
 
@@ -91,7 +95,7 @@ def _search(vault: Vault, trust: Trust, moment: int | None, into: Path, partial:
     if newest is None:
         raise NotFound(
             f"vault: {vault.place} has nothing of this memory from before that time",
-            hint=f"List its snapshots: holdfast vault list {quote(vault.place)}",
+            hint=" ".join((*missing, f"List its snapshots: holdfast vault list {quote(vault.place)}")),
         )
     return Moment(newest.identity.id, None, newest.identity.created_at, manifests, tuple(missing))
 
