@@ -12,7 +12,7 @@ from holdfast.snapshot.create import CreateOptions, create
 from holdfast.snapshot.journal.journal_compaction import JournalCompaction
 from holdfast.snapshot.journal.journal_writer import JournalWriter
 from holdfast.snapshot.repo.context import SnapshotContext, snapshot_context
-from holdfast.store.journal_port import ChangeLog
+from holdfast.store.journal.journal_port import ChangeLog
 
 SECOND = 1_000
 
@@ -83,6 +83,6 @@ class Journaled(World):
         self.engine.close()
 
 
-def objects(vault: Path) -> list[Path]:
+def journal_objects(vault: Path) -> list[Path]:
     """The journal in a vault, in the order of its pieces."""
     return sorted(path for path in vault.glob("*/*/journal/*/*") if path.is_file())

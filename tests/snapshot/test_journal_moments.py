@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 from flows import identity_file, recipient
-from journal_steps import Journaled, objects
+from journal_steps import Journaled, journal_objects
 
 from holdfast.core.errors import IdentityNeeded, InvalidRequest, NotFound
 from holdfast.core.model import Caller
@@ -48,7 +48,7 @@ def test_what_a_snapshot_holds_is_not_needed_from_the_journal(home: Journaled, t
     home.piece()
     home.clock.now += 1
     home.compaction().expire(home.line, home.clock.now, home.clock.now)
-    assert len(objects(tmp_path / "vault")) == 1
+    assert len(journal_objects(tmp_path / "vault")) == 1
 
     assert elsewhere(home, tmp_path).texts() == home.texts()
 
@@ -181,7 +181,7 @@ def test_an_encrypted_journal_needs_the_identity(tmp_path: Path) -> None:
     home.remember("Fact one is secret.")
     moment = home.piece()
 
-    for one in objects(tmp_path / "vault"):
+    for one in journal_objects(tmp_path / "vault"):
         assert b"secret" not in one.read_bytes()
     with pytest.raises(IdentityNeeded):
         home.call("snapshot_restore", at=iso(moment), yes=True)

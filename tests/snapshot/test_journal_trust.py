@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 from flows import identity_file, recipient
 from harm import flip_bit
-from journal_steps import Journaled, objects
+from journal_steps import Journaled, journal_objects
 
 from holdfast.core.errors import (
     Fault,
@@ -56,7 +56,7 @@ def refused(home: Journaled, fault: type[Fault], before: int) -> str:
 
 def test_a_missing_piece_is_reported(tmp_path: Path) -> None:
     home, moments = written(tmp_path)
-    objects(tmp_path / "vault")[2].unlink()
+    journal_objects(tmp_path / "vault")[2].unlink()
 
     missing = refused(home, SnapshotDamaged, 2)
 
@@ -69,7 +69,7 @@ def test_a_missing_first_piece_leaves_nothing_to_begin_with(tmp_path: Path) -> N
     home.snapshot()
     home.remember("Fact 5.")
     home.piece()
-    objects(tmp_path / "vault")[0].unlink()
+    journal_objects(tmp_path / "vault")[0].unlink()
 
     assert restored(home)["success"], "the snapshot holds what that piece did"
     assert home.texts() == facts(5)
@@ -77,24 +77,24 @@ def test_a_missing_first_piece_leaves_nothing_to_begin_with(tmp_path: Path) -> N
 
 def test_a_damaged_piece_is_reported(tmp_path: Path) -> None:
     home, _ = written(tmp_path)
-    flip_bit(objects(tmp_path / "vault")[3], 700)
+    flip_bit(journal_objects(tmp_path / "vault")[3], 700)
 
     assert "at least 1 pieces" in refused(home, SnapshotDamaged, 3)
 
 
 def test_what_is_damaged_later_does_not_matter_for_an_earlier_moment(tmp_path: Path) -> None:
     home, moments = written(tmp_path)
-    flip_bit(objects(tmp_path / "vault")[3], 700)
+    flip_bit(journal_objects(tmp_path / "vault")[3], 700)
 
     with pytest.raises(SnapshotDamaged):
         home.texts_at(iso(moments[3]))
-    flip_bit(objects(tmp_path / "vault")[3], 700)
+    flip_bit(journal_objects(tmp_path / "vault")[3], 700)
     assert home.texts_at(iso(moments[2])) == facts(3)
 
 
 def test_pieces_that_were_exchanged_are_refused(tmp_path: Path) -> None:
     home, _ = written(tmp_path)
-    second, third = objects(tmp_path / "vault")[1:3]
+    second, third = journal_objects(tmp_path / "vault")[1:3]
     second.rename(second.with_name("aside"))
     third.rename(second)
     second.with_name("aside").rename(third)
@@ -115,7 +115,7 @@ def test_a_piece_of_another_history_is_refused(tmp_path: Path) -> None:
     twin.piece()
     twin.remember("Fact 4.")
     twin.piece()
-    fourth = objects(tmp_path / "aside")[3]
+    fourth = journal_objects(tmp_path / "aside")[3]
     shutil.copy(fourth, tmp_path / "vault" / fourth.relative_to(tmp_path / "aside"))
 
     home = Journaled(tmp_path / "home", tmp_path / "vault", 9_000)
@@ -128,8 +128,8 @@ def test_a_piece_of_another_memory_is_refused(tmp_path: Path) -> None:
     for number in range(3):
         foreign.remember(f"Fact {number} of theirs.")
         foreign.piece()
-    third = objects(tmp_path / "theirs")[2]
-    shutil.copy(third, objects(tmp_path / "vault")[1].with_name("000000000003"))
+    third = journal_objects(tmp_path / "theirs")[2]
+    shutil.copy(third, journal_objects(tmp_path / "vault")[1].with_name("000000000003"))
 
     refused(home, SnapshotForeign, 2)
 
@@ -139,7 +139,7 @@ def test_where_there_is_a_key_only_its_pieces_count(tmp_path: Path) -> None:
     home.call("key_new")
     home.remember("Fact 2.")
     home.piece()
-    header = read_header(objects(tmp_path / "vault")[1].read_bytes())
+    header = read_header(journal_objects(tmp_path / "vault")[1].read_bytes())
     assert header.signer == home.snapshots().keyring.own()
 
     with pytest.raises(SnapshotUntrusted):
@@ -164,7 +164,7 @@ def test_a_journal_signed_by_somebody_else_is_refused(tmp_path: Path) -> None:
 
 def test_an_empty_folder_waits_while_its_journal_is_damaged(tmp_path: Path) -> None:
     _home, _ = written(tmp_path)
-    objects(tmp_path / "vault")[2].unlink()
+    journal_objects(tmp_path / "vault")[2].unlink()
     with pytest.raises(RestorePending) as caught:
         Journaled(tmp_path / "other", tmp_path / "vault", 5_000)
 
@@ -182,7 +182,7 @@ def test_no_bit_of_a_piece_can_be_changed(tmp_path: Path, form: str) -> None:
     )
     home.remember("Fact 1.")
     home.piece()
-    (one,) = objects(tmp_path / "vault")
+    (one,) = journal_objects(tmp_path / "vault")
     whole = one.read_bytes()
     assert len(list(read_pieces(whole))) == 1
 
@@ -202,7 +202,7 @@ def test_no_bit_of_a_piece_can_be_changed(tmp_path: Path, form: str) -> None:
 def test_a_signature_covers_the_whole_piece(tmp_path: Path) -> None:
     """Hashes can be computed anew by anybody; the signature cannot."""
     written(tmp_path, 1, snapshot_sign="true")
-    header = next(read_pieces(objects(tmp_path / "vault")[0].read_bytes())).header
+    header = next(read_pieces(journal_objects(tmp_path / "vault")[0].read_bytes())).header
     assert is_signed_rightly(header)
 
     for name in ("tenant", "agent", "host", "line", "previous", "after", "sha256"):

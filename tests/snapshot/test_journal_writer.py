@@ -12,15 +12,15 @@ from typing import BinaryIO
 import apsw
 import pytest
 from harm import live_database
-from journal_steps import Journaled, objects
+from journal_steps import Journaled, journal_objects
 
 from holdfast.core.errors import Fault, NotFound, VaultFull, VaultUnreachable
 from holdfast.core.ports import Vault
 from holdfast.core.times import iso
 from holdfast.snapshot.journal.journal_lines import read_lines
+from holdfast.snapshot.journal.journal_rows import columns_of
 from holdfast.snapshot.journal.journal_writer import JournalWriter
 from holdfast.snapshot.journal.piece import changes_of, read_header, read_pieces
-from holdfast.store.replay import columns_of
 from holdfast.vault.wrapper import VaultWrapper
 
 
@@ -67,7 +67,7 @@ def test_many_writes_are_one_piece(home: Journaled, tmp_path: Path) -> None:
         home.remember(f"Fact {number}.")
     home.piece()
 
-    assert len(objects(tmp_path / "vault")) == 1
+    assert len(journal_objects(tmp_path / "vault")) == 1
 
 
 def test_pieces_name_the_ones_before(home: Journaled, tmp_path: Path) -> None:
@@ -75,7 +75,7 @@ def test_pieces_name_the_ones_before(home: Journaled, tmp_path: Path) -> None:
         home.remember(f"Fact {number}.")
         home.piece()
 
-    found = [(one, read_header(one.read_bytes())) for one in objects(tmp_path / "vault")]
+    found = [(one, read_header(one.read_bytes())) for one in journal_objects(tmp_path / "vault")]
     assert [header.number for _, header in found] == [1, 2, 3]
     for (path, _), (_, after) in itertools.pairwise(found):
         assert path.read_bytes()[len("holdfast journal 1 ") :].startswith(after.previous.encode())
@@ -142,7 +142,13 @@ def test_two_folders_of_one_origin_do_not_mix(home: Journaled, tmp_path: Path) -
     assert lines[other.line].after == one.line
     third = elsewhere(other, tmp_path)
     assert third.texts() == {"Fact one.", "Fact of the second."}
-    assert third.texts_at(iso(one.clock.now - 1)) == {"Fact one."}
+    first = one.clock.now - 1
+    one.remember("Fact of the first again.")
+    one.clock.now = other.clock.now + 5_000
+    one.piece()
+    made = third.call("snapshot_restore", **{"id": "latest", "from": str(tmp_path / "vault"), "yes": True})
+    assert any("by another host" in warning for warning in made["warnings"])
+    assert third.texts_at(iso(first)) == {"Fact one."}
 
 
 class Refusing(VaultWrapper):
@@ -210,7 +216,7 @@ def recorded(home: Journaled) -> int:
 
 
 def test_what_waits_is_merged_when_it_grows(home: Journaled, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("holdfast.store.sqlite.change_log.MOST_RECORDS", 20)
+    monkeypatch.setattr("holdfast.store.sqlite.changes.change_log.MOST_RECORDS", 20)
     home.piece()
     first = home.remember("Fact zero.")
     home.call("evolve", memoryId=first, newContent="Fact zero, and more of it.")
@@ -230,7 +236,7 @@ def test_forgotten_text_is_in_no_piece_that_is_cut_later(home: Journaled, tmp_pa
     home.call("forget", memoryId=gone)
     home.piece()
 
-    for one in objects(tmp_path / "vault"):
+    for one in journal_objects(tmp_path / "vault"):
         for piece in read_pieces(one.read_bytes()):
             assert "walrus" not in str(changes_of(piece, columns_of, ()))
 
@@ -254,8 +260,8 @@ def test_a_large_memory_begins_its_line_with_a_snapshot(tmp_path: Path, monkeypa
 def test_a_memory_larger_than_a_piece_is_sent_in_several(
     home: Journaled, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("holdfast.store.sqlite.change_log.MOST_ROWS", 8)
-    monkeypatch.setattr("holdfast.store.sqlite.change_rows.SEED_ROWS", 4)
+    monkeypatch.setattr("holdfast.store.sqlite.changes.change_log.MOST_ROWS", 8)
+    monkeypatch.setattr("holdfast.store.sqlite.changes.change_rows.SEED_ROWS", 4)
     for number in range(30):
         home.remember(f"Fact {number}.")
     assert home.cut()

@@ -11,8 +11,8 @@ from holdfast.core.disk import disk_faults
 from holdfast.core.errors import DataDamaged, Fault
 from holdfast.snapshot.bundle.reader import unpack
 from holdfast.snapshot.bundle.types import Manifest
+from holdfast.snapshot.journal.journal_moment import Moment
 from holdfast.snapshot.journal.journal_replay import replay, restate
-from holdfast.snapshot.journal.moments import Moment
 from holdfast.snapshot.repo.context import SnapshotContext
 from holdfast.snapshot.repo.orphans import changing_names
 from holdfast.snapshot.repo.store_cache import drop, keep, place_of_opened, reading_kept

@@ -15,9 +15,9 @@ from holdfast.core.ports import Vault
 from holdfast.snapshot.bundle.encryption import read_identities
 from holdfast.snapshot.bundle.manifest import is_id
 from holdfast.snapshot.bundle.types import Identity, Manifest, Report
+from holdfast.snapshot.journal.journal_moment import Moment, find_moment, has_journal
 from holdfast.snapshot.journal.journal_reader import Trust
 from holdfast.snapshot.journal.journal_replay import fetch_base
-from holdfast.snapshot.journal.moments import Moment, find_moment, has_journal
 from holdfast.snapshot.remote.cache_rebuild import forget
 from holdfast.snapshot.remote.colony import ColonySnapshots, is_colony
 from holdfast.snapshot.remote.transfer import fetch, id_in, latest_in, list_vault, must_be_there

@@ -20,9 +20,9 @@ from holdfast.snapshot.bundle.types import Manifest
 from holdfast.snapshot.create import CreateOptions
 from holdfast.snapshot.damaged_generations import damaged_by_restore, keep_damaged, no_longer_copied
 from holdfast.snapshot.diff import MemoryDiff, compared, live_side, readable_side, side_of
+from holdfast.snapshot.journal.journal_moment import Moment
 from holdfast.snapshot.journal.journal_queue import note_origin
 from holdfast.snapshot.journal.journal_replay import line_of, replay
-from holdfast.snapshot.journal.moments import Moment
 from holdfast.snapshot.repo.context import SnapshotContext
 from holdfast.snapshot.repo.key_warnings import note_opened
 from holdfast.snapshot.repo.paths import repo_folder

@@ -13,7 +13,7 @@ from typing import Protocol
 
 from holdfast.core.errors import Fault
 from holdfast.store.fleet.fleet_port import Fleet
-from holdfast.store.journal_port import JournalPlace
+from holdfast.store.journal.journal_port import JournalPlace
 from holdfast.store.port import Store
 
 

@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 
 from holdfast.core.errors import DataReadOnly, Fault
 from holdfast.core.model import CleanText, Dispatch, Event, Json, Token
-from holdfast.store.journal_port import ChangeLog
+from holdfast.store.journal.journal_port import ChangeLog
 from holdfast.store.vector_values import StoredVectors, VectorHit
 
 R = TypeVar("R")

@@ -21,7 +21,7 @@ from holdfast.snapshot.journal.journal_writer import JournalWriter
 from holdfast.snapshot.remote.colony import is_colony
 from holdfast.snapshot.remote.transfer import is_missing
 from holdfast.snapshot.repo.context import SnapshotContext, snapshot_context
-from holdfast.store.journal_port import ChangeLog
+from holdfast.store.journal.journal_port import ChangeLog
 from holdfast.store.port import Store
 
 LOOK_SECONDS = 0.05  # between two looks whether anything was written

@@ -15,8 +15,8 @@ from holdfast.core.errors import Conflict, NotFound, SnapshotDamaged, SnapshotTo
 from holdfast.core.ports import Vault
 from holdfast.core.times import DAY_MS
 from holdfast.snapshot.journal.journal_layout import JournalObject, list_journal, object_name, read_object
-from holdfast.snapshot.journal.journal_lines import JournalLine, PlacedSnapshot, placed, read_lines
-from holdfast.snapshot.journal.piece import MOST_HEADER, read_header, read_pieces
+from holdfast.snapshot.journal.journal_lines import JournalLine, PlacedSnapshot, last_written, placed, read_lines
+from holdfast.snapshot.journal.piece import read_pieces
 from holdfast.snapshot.remote.transfer import list_vault, vaulted_manifest, with_packs
 from holdfast.snapshot.repo.repository import SnapshotRepository
 
@@ -93,10 +93,7 @@ class JournalCompaction:
         """An earlier line of this host, or of one that has been silent for long."""
         if line.header is None:
             return False
-        return line.header.host == self.host or self._last_at(line) < now - FOREIGN_MS
-
-    def _last_at(self, line: JournalLine) -> int:
-        return read_header(read_object(self.vault, line.objects[-1], MOST_HEADER)).at
+        return line.header.host == self.host or 0 < last_written(self.vault, line) < now - FOREIGN_MS
 
     def _drop(self, line: JournalLine, upto: int | None) -> int:
         """Objects of a line whose pieces all have numbers up to that one; all of them if there is none."""

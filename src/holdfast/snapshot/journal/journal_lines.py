@@ -82,6 +82,12 @@ def _header_in(vault: Vault, objects: Sequence[JournalObject]) -> PieceHeader | 
     return None
 
 
+def last_written(vault: Vault, line: JournalLine) -> int:
+    """When the last object of a line was cut, by its host's clock; 0 if that cannot be read."""
+    header = _header_in(vault, line.objects[-1:])
+    return header.at if header is not None else 0
+
+
 def placed_snapshots(vault: Vault, tenant: str, agent: str) -> list[PlacedSnapshot]:
     """The snapshots of a memory in the vault whose manifests can be read, newest first."""
     found = []

@@ -15,8 +15,9 @@ from holdfast.snapshot.bundle.manifest import bundle_name, manifest_bytes
 from holdfast.snapshot.bundle.types import FORMAT_VERSION, Capture, Identity, Manifest, Redaction, StagedFile
 from holdfast.snapshot.bundle.writer import pack
 from holdfast.snapshot.journal.journal_lines import placed
+from holdfast.snapshot.journal.journal_moment import Moment
 from holdfast.snapshot.journal.journal_reader import FetchedPiece
-from holdfast.snapshot.journal.moments import Moment
+from holdfast.snapshot.journal.journal_rows import apply_changes, columns_of
 from holdfast.snapshot.journal.piece import changes_of
 from holdfast.snapshot.remote.transfer import fetch
 from holdfast.snapshot.repo.context import SnapshotContext
@@ -24,9 +25,8 @@ from holdfast.snapshot.repo.entries import SnapshotEntry
 from holdfast.snapshot.repo.paths import new_id
 from holdfast.snapshot.repo.repository import SnapshotRepository
 from holdfast.snapshot.sources.capture import STATE, STORE
-from holdfast.store.journal_port import Changes
+from holdfast.store.journal.journal_port import Changes
 from holdfast.store.portable import FileWriter, open_file, runtime_state, store_schema
-from holdfast.store.replay import apply_changes, columns_of
 
 NOTHING = "000000"  # the random part of the id of a memory with nothing in it
 

@@ -26,11 +26,11 @@ from holdfast.snapshot.journal.journal_queue import (
     read_note,
     write_note,
 )
+from holdfast.snapshot.journal.journal_rows import columns_of
 from holdfast.snapshot.journal.piece import Piece, PieceHeader, make_piece
 from holdfast.snapshot.repo.context import SnapshotContext
-from holdfast.store.journal_port import ChangeLog, Changes, JournalPlace
+from holdfast.store.journal.journal_port import ChangeLog, Changes, JournalPlace
 from holdfast.store.portable import store_schema
-from holdfast.store.replay import columns_of
 
 SEED_ROWS = 100_000  # a larger memory begins its line with a snapshot
 MOST_SENT = 8_000_000  # bytes in one object, unless one piece has more

@@ -25,7 +25,7 @@ from holdfast.snapshot.bundle import canonical
 from holdfast.snapshot.bundle.canonical import Fields, Malformed
 from holdfast.snapshot.bundle.encryption import opening
 from holdfast.snapshot.bundle.zstd_frame import MOST_WINDOW, SingleFrame
-from holdfast.store.journal_port import Changes
+from holdfast.store.journal.journal_port import Changes
 
 FORMAT, VERSION = "holdfast-journal", 1
 MAGIC = b"holdfast journal 1 "

@@ -14,7 +14,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 
 from holdfast.core.errors import Fault, InvalidSettings, RestorePending, VaultRefused
-from holdfast.snapshot.journal.moments import has_journal
+from holdfast.snapshot.journal.journal_moment import has_journal
 from holdfast.snapshot.recovery.pending_restore import BEGIN_EMPTY, begin_waiting, is_waiting
 from holdfast.snapshot.recovery.restore_hints import way_back
 from holdfast.snapshot.remote.colony import ColonySnapshots, is_colony

@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from typing import TypeVar
 
 from holdfast.core.errors import Fault, QuotaReached, RateLimited
-from holdfast.store.journal_port import ChangeLog
+from holdfast.store.journal.journal_port import ChangeLog
 from holdfast.store.port import Finding, Reader, Store, Tx, Usage
 
 T = TypeVar("T")

@@ -25,7 +25,7 @@ from holdfast.store.damage import DamageWatch
 from holdfast.store.port import Tx
 from holdfast.store.quota.running_usage import RunningUsage
 from holdfast.store.rows import signed64
-from holdfast.store.sqlite.change_rows import is_recording, record_changes
+from holdfast.store.sqlite.changes.change_rows import is_recording, record_changes
 from holdfast.store.sqlite.faults import damage_in, storage_fault
 from holdfast.store.sqlite.minhash_index import MinhashIndex
 from holdfast.store.sqlite.tx import SqliteTx

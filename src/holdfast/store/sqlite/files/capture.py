@@ -14,8 +14,8 @@ import apsw
 
 from holdfast.core.errors import DataDamaged
 from holdfast.store.engine_port import CapturedFile
-from holdfast.store.journal_port import JournalPlace
-from holdfast.store.sqlite.change_rows import place_in
+from holdfast.store.journal.journal_port import JournalPlace
+from holdfast.store.sqlite.changes.change_rows import place_in
 from holdfast.store.sqlite.database import migrate, open_reader
 from holdfast.store.sqlite.faults import as_faults
 from holdfast.store.sqlite.files.copy_rows import (

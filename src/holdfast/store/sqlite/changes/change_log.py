@@ -2,21 +2,23 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from contextlib import closing
 from pathlib import Path
-from typing import Any
+from typing import Any, Protocol, TypeVar
 
 import apsw
 import numpy as np
 import orjson
 
 from holdfast.core.errors import DataDamaged
-from holdfast.store.journal_port import Changes, JournalPlace, Values
+from holdfast.store.journal.journal_port import Changes, JournalPlace, Values
 from holdfast.store.rows import shape_of
-from holdfast.store.sqlite.change_rows import ANY, JOURNALED, count_rows, merge, note_place, place_in, seed
+from holdfast.store.sqlite.changes.change_rows import ANY, JOURNALED, count_rows, merge, note_place, place_in, seed
 from holdfast.store.sqlite.database import open_reader
 from holdfast.store.sqlite.faults import as_faults
-from holdfast.store.sqlite.group_commit import GroupCommit
+
+T = TypeVar("T")
 
 MOST_ROWS = 2_000  # in one piece
 MOST_BYTES = 8_000_000  # of their text, unless one commit has more
@@ -25,10 +27,20 @@ MOST_RECORDS = 5_000  # while the vault takes nothing; then each row is recorded
 _TABLES = {table.name: table for table in JOURNALED}
 
 
+class Commits(Protocol):
+    """The one writer of the store."""
+
+    recording: bool
+
+    def next_seq(self) -> int: ...
+
+    def write(self, run: Callable[[Any], T]) -> T: ...
+
+
 class SqliteChangeLog:
     """Reads through a connection of its own; writes are commits like any other."""
 
-    def __init__(self, path: Path, writer: apsw.Connection, commits: GroupCommit):
+    def __init__(self, path: Path, writer: apsw.Connection, commits: Commits):
         self._path = path
         self._writer = writer
         self._commits = commits

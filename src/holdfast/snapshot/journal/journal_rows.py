@@ -6,7 +6,7 @@ from __future__ import annotations
 from typing import Any
 
 from holdfast.core.errors import SnapshotDamaged
-from holdfast.store.journal_port import Changes, Values
+from holdfast.store.journal.journal_port import Changes, Values
 from holdfast.store.port import Condition, Store, Table, Tx
 from holdfast.store.rows import shape_of
 from holdfast.store.tables import ANSWERS, TABLES, TOKENS

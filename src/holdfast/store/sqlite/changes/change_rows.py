@@ -8,7 +8,7 @@ from typing import Any
 import apsw
 import orjson
 
-from holdfast.store.journal_port import JournalPlace
+from holdfast.store.journal.journal_port import JournalPlace
 from holdfast.store.tables import ANSWERS, TABLES, TOKENS
 
 ANY = ""  # the row that stands for recording at all; no tenant has an empty name

@@ -15,6 +15,7 @@ from holdfast.snapshot.journal.journal_lines import (
     JournalLine,
     PlacedSnapshot,
     followers,
+    last_written,
     placed_snapshots,
     read_lines,
     reason,
@@ -90,7 +91,7 @@ def _search(vault: Vault, trust: Trust, moment: int | None, into: Path, partial:
                 raise fetched.problem
             continue
         made = base.identity.created_at if base else 0
-        notes = _notes(lines, line)
+        notes = _notes(vault, lines, line)
         return Moment(base.identity.id if base else None, fetched, made, manifests, tuple(missing), notes)
     if newest is None:
         raise NotFound(
@@ -120,16 +121,22 @@ def _unusable(line: JournalLine, why: str) -> str:
     return f"What was written after {iso(line.begun)} in line {line.id} cannot be restored: {why}."
 
 
-def _notes(lines: dict[str, JournalLine], used: JournalLine) -> tuple[str, ...]:
-    """Lines that lead elsewhere: another host wrote them."""
-    path, line = {used.id}, used
+def _notes(vault: Vault, lines: dict[str, JournalLine], used: JournalLine) -> tuple[str, ...]:
+    """What leads elsewhere: other hosts wrote it, and nothing of it is in the memory."""
+    notes, path, line = [], {used.id}, used
     while line.after in lines and line.after not in path:
-        line = lines[line.after]
+        before = lines[line.after]
+        if (last := last_written(vault, before)) > line.begun:
+            notes.append(
+                f"Line {before.id} of the journal was written to until {iso(last)}, after line {line.id} had taken its "
+                f"place: by another host. What it wrote since {iso(line.begun)} is not included."
+            )
+        line = before
         path.add(line.id)
     apart = [one.id for one in lines.values() if one.id not in path and one.begun >= used.begun]
-    if not apart:
-        return ()
-    return (f"The journal has {len(apart)} more lines, written by other hosts or given up: {', '.join(apart[:5])}.",)
+    if apart:
+        notes.append(f"The journal has {len(apart)} more lines that lead elsewhere: {', '.join(apart[:5])}.")
+    return tuple(notes)
 
 
 def _judged(found: Moment, moment: int | None, partial: bool) -> Moment:
