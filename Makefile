@@ -83,6 +83,7 @@ bench: $(DEV_STAMP) weights
 	$(BIN)/python bench/snapshots.py
 	$(BIN)/python bench/increments.py --page
 	$(BIN)/python bench/vaults.py
+	$(BIN)/python bench/journal.py --page
 	$(BIN)/python bench/redaction.py
 	$(BIN)/python bench/learning.py
 	$(BIN)/python bench/mechanisms.py

@@ -5,7 +5,6 @@ CREATE TABLE changes (
     tenant TEXT NOT NULL,
     rows TEXT NOT NULL
 ) STRICT;
-CREATE INDEX changes_by_tenant ON changes (tenant, place);
 
 -- How far the journal of each tenant is in the vault: its line, the last piece with its hash, and the place in the order
 -- of writes up to which that reaches. Changes are recorded while there is a row for the tenant ''.
