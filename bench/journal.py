@@ -2,8 +2,8 @@
 
     python bench/journal.py [--losses 200] [--page]
 
-Every figure is a ratio of one run, with and without the journal in turn, but for the age of what is lost: seconds between
-the answer to a write and the loss of its machine (kill -9, then the data folder is removed). Written to
+Every figure is a ratio of one run, with and without the journal in turn, but for the age of what is lost: seconds
+between the answer to a write and the loss of its machine (kill -9, then the data folder is removed). Written to
 docs/benchmarks/journal.md with --page.
 """
 
@@ -19,6 +19,7 @@ import tempfile
 import threading
 import time
 from dataclasses import dataclass
+from http.client import HTTPConnection, HTTPException
 from pathlib import Path
 
 import orjson
@@ -34,7 +35,8 @@ from world import World
 
 from holdfast.core.times import iso
 from holdfast.snapshot.journal.journal_rows import columns_of
-from holdfast.snapshot.journal.piece import changes_of, read_pieces
+from holdfast.snapshot.journal.piece import LEVEL, changes_of, read_pieces
+from holdfast.store.tables import MEMORIES
 
 QUIET = {"HOLDFAST_EMBEDDER": "none", "HOLDFAST_SNAPSHOT_EVERY": "off", "HOLDFAST_LEARN": "off"}
 FACTS = 10_000
@@ -146,7 +148,7 @@ def lost(folder: Path, place: str, rounds: int, **environ: str) -> list[float]:
         for one in threads:
             one.join()
         back = World(folder / f"back-{turn}", 9_000, vault=vault, **_lowered(environ))
-        there = {one["content"] for one in back.call("memories", limit=100_000)["memories"]}
+        there = {one.content for one in back.engine.store.read().each(MEMORIES, "default")}
         assert back.engine.store.verify() == []
         back.engine.close()
         missing = [ended - at for at, content in answered if content not in there and at <= ended]
@@ -160,15 +162,18 @@ def _lowered(environ: dict[str, str]) -> dict[str, str]:
 
 
 def _write_until(port: int, over: threading.Event, answered: list[tuple[float, str]], name: str) -> None:
-    line, number = Line(port), 0
+    client, number = HTTPConnection("127.0.0.1", port), 0
     while not over.is_set():
         number += 1
         content = f"Fact {number} of writer {name}: the valve {number * 7919 % 10_007} is closed."
+        body = orjson.dumps({"content": content})
         try:
-            status, _ = line.ask(request("/agentmemory/remember", {"content": content}))
-        except (OSError, AssertionError, ValueError, IndexError):
+            client.request("POST", "/agentmemory/remember", body, {"Content-Type": "application/json"})
+            answer = client.getresponse()
+            answer.read()
+        except (OSError, HTTPException):  # it was killed
             return
-        if status != 201:
+        if answer.status != 201:
             return
         answered.append((time.monotonic(), content))
         time.sleep(0.004)
@@ -192,7 +197,7 @@ def sizes(folder: Path) -> list[str]:
             for piece in read_pieces(one.read_bytes()):
                 changes = changes_of(piece, columns_of, ())
                 rows += [row for table in sorted(changes.put) for row in changes.put[table]]
-        once = len(zstandard.ZstdCompressor(3).compress(orjson.dumps(rows)))
+        once = len(zstandard.ZstdCompressor(LEVEL).compress(orjson.dumps(rows)))
         total = sum(one.stat().st_size for one in found)
         lines.append(f"| {in_piece} | {total / facts:.0f} | {once / facts:.0f} | {total / once:.2f} |")
         print(lines[-1], flush=True)
@@ -286,7 +291,7 @@ HEADS = {
 ABOUT = {
     "writers": "Writers with the journal on, as parts of the same without it; rounds in turn, medians.",
     "sizes": "The journal of 10,000 facts (2,000 at ten a piece) beside the same rows compressed by zstd at once.",
-    "losses": "A server under load is killed at a random moment, its folder removed, and an empty one restored from the vault.",
+    "losses": "A server under load is killed at a random moment and its folder removed; an empty one gets what is left.",
     "restores": "Restoring the snapshot and the journal after it, as a part of restoring the snapshot alone.",
 }
 

@@ -9,7 +9,7 @@ from functools import partial
 from pathlib import Path
 
 from journal_steps import Journaled
-from journal_work import FAULT, LATER
+from journal_work import LATER
 from kill_points import Outcome
 from patience import WAIT_SECONDS
 from processes import environment

@@ -176,6 +176,42 @@ def test_a_memory_goes_on_from_machine_to_machine(home: Journaled, tmp_path: Pat
     assert elsewhere(home, tmp_path, "fourth").texts() == {"Fact one.", "Fact two.", "Fact three."}
 
 
+def test_what_was_given_up_does_not_come_back_by_its_journal(home: Journaled, tmp_path: Path) -> None:
+    home.remember("Fact one.")
+    home.piece()
+    id = home.snapshot()
+    home.remember("Fact two, which is given up.")
+    home.piece()
+    home.clock.now += 1_000
+    home.call("snapshot_restore", id=id, yes=True)  # and the machine is lost before the new line is in the vault
+
+    assert elsewhere(home, tmp_path).texts() == {"Fact one."}
+
+
+def test_a_journal_that_was_off_for_a_while_is_taken_up_again(home: Journaled, tmp_path: Path) -> None:
+    home.remember("Fact one.")
+    home.piece()
+    home.changes.end()
+    home.remember("Fact two.")
+    home.snapshot()
+    home.clock.now += 1_000
+    home.remember("Fact three.")
+    home.piece()
+
+    assert elsewhere(home, tmp_path).texts() == {"Fact one.", "Fact two.", "Fact three."}
+
+
+def test_a_snapshot_that_was_made_without_a_journal_is_newer_than_one(home: Journaled, tmp_path: Path) -> None:
+    home.remember("Fact one.")
+    home.piece()
+    home.changes.end()
+    home.remember("Fact two.")
+    home.clock.now += 1_000
+    home.snapshot()
+
+    assert elsewhere(home, tmp_path).texts() == {"Fact one.", "Fact two."}
+
+
 def test_an_encrypted_journal_needs_the_identity(tmp_path: Path) -> None:
     home = Journaled(tmp_path / "home", tmp_path / "vault", snapshot_recipients=recipient())
     home.remember("Fact one is secret.")

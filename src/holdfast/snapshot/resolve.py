@@ -101,7 +101,7 @@ def _from_vault(context: SnapshotContext, named: SnapshotSelector, place: str, p
     repo = SnapshotRepository(private / "fetched")
     if named.name == LATEST and has_journal(vault, context.tenant, context.agent):
         moment = find_moment(vault, _trust(context, named), None, _folder(private), partial=named.partial)
-        if moment.fetched is not None:
+        if moment.pieces:
             return _with_journal(context, vault, moment, repo, own=False)
     id, passed = _in_vault(context, vault, named.name)
     try:

@@ -120,14 +120,14 @@ class _Cutter(BackgroundThread):
         self._off: bool | None = None  # until the next start
 
     def _loop(self) -> None:
-        while not self._stop.wait(LOOK_SECONDS):
+        while not self._off and not self._stop.wait(LOOK_SECONDS):
             self._look()
         reported(self._cut, "cutting")
         self._journal.sender.wake()
 
     def _look(self) -> None:
         engine = self._journal.engine
-        if self._off or engine.fault is not None:
+        if engine.fault is not None:
             return
         store, now = engine.store, engine.clock.steady()
         if (store is self._store and store.last_seq() == self._seen) or now - self._cut_at < PIECE_SECONDS:
@@ -137,6 +137,8 @@ class _Cutter(BackgroundThread):
         if fault is not None:
             log.warning("journal: %s", fault.message.removeprefix("journal: "))
             self._cut_at = now + PAUSES[1]
+            for tenant in self._journal.writers:
+                self._journal.report(tenant, fault)
         self._journal.sender.wake()
 
     def _cut(self) -> None:

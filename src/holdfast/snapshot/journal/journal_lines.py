@@ -119,9 +119,9 @@ def _is_before(line: JournalLine, moment: int | None) -> bool:
 
 
 def roots(lines: dict[str, JournalLine], since: int, moment: int | None) -> list[JournalLine]:
-    """Lines that follow none which is still there, begun in that time; the last one first."""
-    found = [one for one in lines.values() if one.after not in lines and one.begun >= since and _is_before(one, moment)]
-    return sorted(found, key=lambda one: one.id, reverse=True)
+    """Lines begun in that time that follow none of the same time; the last one first."""
+    found = {one.id: one for one in lines.values() if one.begun >= since and _is_before(one, moment)}
+    return [one for _, one in sorted(found.items(), reverse=True) if one.after not in found]
 
 
 def reason(fault: Fault) -> str:

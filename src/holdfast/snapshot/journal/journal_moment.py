@@ -10,7 +10,7 @@ from holdfast.core.errors import Fault, NotFound, SnapshotDamaged
 from holdfast.core.ports import Vault
 from holdfast.core.times import iso
 from holdfast.snapshot.bundle.types import Manifest
-from holdfast.snapshot.journal.journal_layout import list_journal
+from holdfast.snapshot.journal.journal_layout import journal_prefix
 from holdfast.snapshot.journal.journal_lines import (
     JournalLine,
     PlacedSnapshot,
@@ -22,6 +22,7 @@ from holdfast.snapshot.journal.journal_lines import (
     roots,
 )
 from holdfast.snapshot.journal.journal_reader import Base, FetchedLine, Trust, fetch_line
+from holdfast.snapshot.repo.latest import is_given_up
 
 PARTIAL_HINT = "To restore what comes before it, pass --partial as well."
 GAP_MS = 3_000  # between two pieces of a line that is written to
@@ -54,7 +55,7 @@ class Moment:
 
 def has_journal(vault: Vault, tenant: str, agent: str) -> bool:
     """Whether the vault has any piece of the memory's journal."""
-    return bool(list_journal(vault, tenant, agent))
+    return any(True for _ in vault.list(journal_prefix(tenant, agent)))
 
 
 def find_moment(vault: Vault, trust: Trust, moment: int | None, into: Path, *, partial: bool = False) -> Moment:
@@ -103,10 +104,11 @@ def _search(vault: Vault, trust: Trust, moment: int | None, into: Path, partial:
 
 def _candidates(lines: dict[str, JournalLine], newest: PlacedSnapshot | None, moment: int | None) -> list[JournalLine]:
     """The lines that may lead to the moment, the likeliest first: those that took the place of the newest snapshot's,
-    then that one itself."""
+    then that one itself, unless it was given up: then the last memory is not what followed it."""
     if newest is not None and newest.line:
-        known = lines.get(newest.line, JournalLine(newest.line, (), None))
-        return [*followers(lines, newest.line, moment), known]
+        given_up = moment is None and is_given_up(newest.identity)
+        own = [lines[newest.line]] if newest.line in lines and not given_up else []
+        return [*followers(lines, newest.line, moment), *own]
     found: list[JournalLine] = []
     for root in roots(lines, newest.identity.created_at if newest else 0, moment)[:1]:
         found += [*followers(lines, root.id, moment), root]
