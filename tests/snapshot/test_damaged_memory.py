@@ -235,6 +235,19 @@ def test_a_restore_over_a_damaged_memory_keeps_it_and_salvage_brings_what_was_ne
     assert not (cli.home / "gen-000001").exists()
 
 
+def test_a_running_server_restores_over_a_file_that_was_emptied_under_it(cli: Cli) -> None:
+    id = kept(cli)
+    with running(cli.home) as client:
+        path = live_database(cli.home)
+        path.write_bytes(bytes(path.stat().st_size))
+        assert client.post(f"{A}/remember", json={"content": "not stored"}).is_error
+        assert client.get(f"{A}/health").json()["status"] == "degraded"
+        said = client.post(f"{A}/snapshots/restore", json={"id": id, "yes": True, "alone": True})
+        assert said.json()["damaged"][0]["id"] == "gen-000001"
+        listed = client.get(f"{A}/memories", params={"limit": 1000}).json()["memories"]
+    assert {one["content"] for one in listed} == every()
+
+
 def test_a_dry_run_over_a_damaged_memory_compares_what_can_be_read(cli: Cli) -> None:
     id = kept(cli)
     record_page(live_database(cli.home))

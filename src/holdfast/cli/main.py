@@ -187,9 +187,9 @@ class _Groups:
 def _operation(given: argparse.Namespace) -> int:
     from holdfast.cli.confirm import confirmed_call
     from holdfast.cli.folder_project import placed
-    from holdfast.cli.memory_location import connection_of
+    from holdfast.cli.memory_location import connection_of, empty_notice
     from holdfast.cli.options import arguments_of
-    from holdfast.cli.output.render import print_json, working
+    from holdfast.cli.output.render import print_json, print_notice, working
     from holdfast.cli.remote_hints import whose_settings
     from holdfast.settings import environment
 
@@ -208,10 +208,14 @@ def _operation(given: argparse.Namespace) -> int:
             with working(row.summary):
                 answer = connection.call(row, arguments)
         place = connection.place
+        nothing = row.name == "search" and not given.json and not answer["results"]
+        notice = empty_notice(given, connection) if nothing else None
     if given.json or row.name == "export":
         print_json(answer)
     else:
         _print(row, answer, place, narrowed=arguments != dict(row.brief))
+    if notice:
+        print_notice(notice)
     return _exit_code(answer)
 
 
