@@ -235,6 +235,17 @@ def test_a_restore_over_a_damaged_memory_keeps_it_and_salvage_brings_what_was_ne
     assert not (cli.home / "gen-000001").exists()
 
 
+def test_a_changed_row_that_nothing_read_yet_is_never_sealed(cli: Cli) -> None:
+    """A restore refuses a snapshot for one such row, and with it all the others."""
+    id = kept(cli)
+    one_row(live_database(cli.home))
+    said = cli("snapshot", "create")
+    assert (said.code, said.fault["code"]) == (25, "read_only")
+    assert [one["id"] for one in cli.good("snapshot", "list")["snapshots"]] == [id]
+    cli.good(*command_in(said.fault["hint"]))
+    assert contents(cli) == every()
+
+
 def test_a_running_server_restores_over_a_file_that_was_emptied_under_it(cli: Cli) -> None:
     id = kept(cli)
     with running(cli.home) as client:
