@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import io
 import json
+import os
 import sys
 from pathlib import Path
 from typing import Any
@@ -67,6 +69,14 @@ def test_an_empty_file_of_rules_is_named(cli: Cli, tmp_path: Path) -> None:
     assert (said.code, said.fault["error"]) == (2, f"import: {tmp_path / 'CLAUDE.md'} is empty")
 
 
+def test_files_that_are_no_transcripts_are_told(cli: Cli, tmp_path: Path) -> None:
+    (tmp_path / "broken.jsonl").write_text('{"type": "user"')
+
+    said = cli.plain("import", str(tmp_path / "broken.jsonl"))
+
+    assert f"Nothing in {tmp_path / 'broken.jsonl'} was recognised" in said.err
+
+
 def test_a_question_to_an_empty_memory_names_the_folder(cli: Cli) -> None:
     empty = cli.plain("recall", "kettle")
     cli.remember("The harbour opens at six")
@@ -101,7 +111,7 @@ def test_a_database_that_may_not_be_written_is_told_to_change_its_permissions(
     cli: Cli, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     cli.remember("The kettle")
-    opened = __import__("os").open
+    opened = os.open
 
     def refuses(path: Any, flags: int, *mode: int) -> int:
         if str(path).endswith("memory.db"):
@@ -113,3 +123,11 @@ def test_a_database_that_may_not_be_written_is_told_to_change_its_permissions(
 
     assert said.code == 22
     assert "permissions" in said.fault["hint"]
+
+
+@pytest.mark.parametrize(("given", "code"), [(b"The owl\nsits here", 0), (b"\xff\xfe", 2), (b" ", 2)])
+def test_a_text_is_read_from_standard_input(cli: Cli, monkeypatch: pytest.MonkeyPatch, given: bytes, code: int) -> None:
+    monkeypatch.setattr("sys.stdin", io.TextIOWrapper(io.BytesIO(given)))
+
+    assert cli("remember", "-").code == code
+    assert [one["content"] for one in cli.good("memories")["memories"]] == ([given.decode()] if code == 0 else [])

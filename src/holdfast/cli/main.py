@@ -42,7 +42,7 @@ def main(argv: Sequence[str] | None = None) -> int:
         parser = _parser(words)
         given, unknown = parser.parse_known_args(words)
         if unknown:  # refused here, so that the command's own help is named
-            given.parser.error(f"unrecognized arguments: {' '.join(unknown)}")
+            _refuse_words(given.parser.prog, unknown)
         return int(given.run(given))
     except Fault as fault:
         from holdfast.cli.output.render import print_fault
@@ -59,6 +59,11 @@ def main(argv: Sequence[str] | None = None) -> int:
 
         print_fault(Fault(f"unexpected {type(error).__name__}", hint="This is a bug; please report it."), as_json)
         return 1
+
+
+def _refuse_words(command: str, words: Sequence[str]) -> NoReturn:
+    quotes = "" if any(word.startswith("-") for word in words) else "Put a text of several words in quotes. "
+    raise InvalidRequest(f"{command}: unrecognized arguments: {' '.join(words)}", hint=f"{quotes}See {command} --help.")
 
 
 def _version() -> int:

@@ -204,4 +204,6 @@ def import_transcripts(connection: Connection, path: Path) -> Json:
             for name in ("imported", "observations", "duplicates", "skippedLines"):
                 total[name] += answer[name]
             total["sessionIds"] += [id for id in answer["sessionIds"] if id not in total["sessionIds"]]
+    if not total["observations"] + total["duplicates"]:
+        total["notice"] = f"Nothing in {path} was recognised as a transcript of Claude Code, Codex or Cursor."
     return total
