@@ -5,6 +5,7 @@ from __future__ import annotations
 import dataclasses
 from collections.abc import Callable
 from contextlib import suppress
+from itertools import islice
 from typing import NotRequired
 
 from pydantic import Field
@@ -21,7 +22,7 @@ from holdfast.ops.query.past_context import snapshot_ctx
 from holdfast.ops.snapshots.selection import root_for
 from holdfast.recall.check.snapshot_answers import SnapshotAnswers, compare_answers, note_answers, read_answers
 from holdfast.snapshot.bundle.types import Manifest
-from holdfast.snapshot.drill.drill_records import DrillQuestions, DrillRecord, ListedRecord, list_records
+from holdfast.snapshot.drill.drill_records import DrillQuestions, DrillRecord, ListedRecord, each_record
 from holdfast.snapshot.drill.drill_run import DrillOptions, Replay, drill as run_drill
 from holdfast.snapshot.repo.context import snapshot_context
 from holdfast.snapshot.resolve import SnapshotSelector
@@ -130,7 +131,7 @@ class DrillListAnswer(TypedDict):
 
 def drill_list(ctx: CallContext, ask: DrillList) -> DrillListAnswer:
     """List restore drills, newest first: which snapshot, when, how long, rows, questions, signature."""
-    return {"drills": [_listed(ctx, one) for one in list_records(snapshot_context(ctx), ask.limit)]}
+    return {"drills": [_listed(ctx, one) for one in islice(each_record(snapshot_context(ctx)), ask.limit)]}
 
 
 def _listed(ctx: CallContext, one: ListedRecord) -> Json:

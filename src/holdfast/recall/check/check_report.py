@@ -21,9 +21,6 @@ from holdfast.recall.check.kept_questions import (
 
 RENEW_MS = DAY_MS  # while only the memory grows, its answers are taken as they are once a day
 MOST_LISTED = 100
-# What a change of each part of the mark is called.
-REASONS = {"version": "upgrade", "embedder": "embedder", "memory": "memory"}
-
 Mark = Mapping[str, str]
 
 
@@ -39,8 +36,10 @@ class CheckReport:
     forgotten: int
 
 
-def mark_of(ctx: CallContext, memory: str) -> Mark:
-    """What the answers depend on besides the records: the version, the embedder, and which memory is live."""
+def mark_of(ctx: CallContext, exchange: str) -> Mark:
+    """What the answers depend on besides the records: the version, the embedder, and the last exchange of the memory,
+    as its operation and time. Exchanges are not remembered for ever: without one the known one stands."""
+    memory = exchange or str(_read(ctx)["mark"].get("memory", ""))
     return {"version": VERSION, "embedder": ctx.embedder.name if ctx.embedder else "none", "memory": memory}
 
 
@@ -56,7 +55,8 @@ def due_reason(ctx: CallContext, mark: Mark) -> str | None:
     if known["requested"]:
         return str(known["requested"])
     before = known["mark"]
-    return next((REASONS[name] for name in REASONS if before and before.get(name) != mark[name]), None)
+    reasons = {"version": "upgrade", "embedder": "embedder", "memory": mark["memory"].split(" ")[0]}
+    return next((reason for name, reason in reasons.items() if before and before.get(name) != mark[name]), None)
 
 
 def run_check(

@@ -9,6 +9,7 @@ trusted one signed counts; without any key nothing is signed, and the list says 
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from pathlib import Path
@@ -121,10 +122,10 @@ def keep_record(context: SnapshotContext, record: DrillRecord) -> DrillRecord:
     return record
 
 
-def list_records(context: SnapshotContext, most: int = MOST_KEPT) -> list[ListedRecord]:
+def each_record(context: SnapshotContext) -> Iterator[ListedRecord]:
     """What came of the drills of this memory, the newest first."""
     folder = records_folder(context)
-    return [_listed(context, folder, id) for id in _ids(folder)[:most]]
+    return (_listed(context, folder, id) for id in _ids(folder))
 
 
 def _ids(folder: Path) -> list[str]:
