@@ -32,7 +32,8 @@ from holdfast.snapshot.status import age_of_newest
 from holdfast.snapshot.sync.send_backlog import waiting
 from holdfast.store.damage import REPAIR
 from holdfast.store.port import Reader, Table, Tx, where
-from holdfast.store.tables import AUDIT, MEMORIES, OBSERVATIONS, SESSIONS, TABLES, TOKENS
+from holdfast.store.queries.vector_counts import vectors_of
+from holdfast.store.tables import AUDIT, MEMORIES, OBSERVATIONS, SESSIONS, TOKENS
 
 TOKEN_PREFIX = "hft"  # noqa: S105 - the public beginning of every token
 
@@ -205,8 +206,7 @@ def _index_health(ctx: CallContext, reader: Reader) -> IndexHealth:
     if ctx.embedder is None:
         return {"pending": 0, "model": "none"}
     model = ctx.embedder.name
-    done = reader.with_vector(ctx.tenant, model)
-    total = max(done, sum(reader.count(table, ctx.tenant) for table in TABLES if table.passage))
+    done, total = vectors_of(reader, ctx.tenant, model)
     found: IndexHealth = {"pending": total - done, "model": model}
     if not ctx.settings.isolated:
         found |= {"done": done, "total": total}

@@ -109,7 +109,7 @@ def note_snapshot(ctx: CallContext, id: str, stop: Callable[[], bool] = lambda: 
 def summary_of(record: DrillRecord) -> str:
     """What came of it in one sentence."""
     if record.outcome != "restored":
-        return f"{record.snapshot}: {record.message}"
+        return f"{record.snapshot}: {record.message}" if record.snapshot else str(record.message)
     asked = record.questions
     rows = sum(count for _, count in record.rows)
     told = f"{asked.same} of {asked.asked} questions gave the same answers" if asked.asked else _UNASKED

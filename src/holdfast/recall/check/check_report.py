@@ -20,7 +20,6 @@ from holdfast.recall.check.kept_questions import (
 )
 
 RENEW_MS = DAY_MS  # while only the memory grows, its answers are taken as they are once a day
-MOST_LISTED = 100
 Mark = Mapping[str, str]
 
 
@@ -32,7 +31,7 @@ class CheckReport:
     reason: str
     asked: int
     changed: int
-    listed: tuple[dict[str, Any], ...]  # of those that changed, the first some: ids, never text
+    listed: tuple[dict[str, Any], ...]  # those that changed: ids, never text
     forgotten: int
 
 
@@ -78,7 +77,7 @@ def run_check(
     if found is None:
         return None
     write_questions(home, ctx.tenant, found.accepted if accept else found.kept)
-    listed = () if accept else tuple(_row(one) for one in found.changed[:MOST_LISTED])
+    listed = () if accept else tuple(_row(one) for one in found.changed)
     now = ctx.clock.now_ms()
     report = CheckReport(now, reason, found.asked, 0 if accept else len(found.changed), listed, found.forgotten)
     state = _read(ctx) | {"requested": "", "renewed": now, "report": _report_row(report)}
@@ -86,21 +85,30 @@ def run_check(
     return found, report
 
 
-def renew_answers(ctx: CallContext, mark: Mark, stop: Callable[[], bool] = lambda: False) -> None:
+def begin_checks(ctx: CallContext, mark: Mark) -> None:
+    """Note what the first answers depend on, if nothing was noted yet."""
+    if not (known := _read(ctx))["mark"]:
+        _write(ctx, {**known, "mark": dict(mark), "renewed": ctx.clock.now_ms()})
+
+
+def renew_answers(ctx: CallContext, stop: Callable[[], bool] = lambda: False) -> None:
     """Once a day, while nothing changed but what is remembered, take today's answers as those to compare with.
-    Questions whose answer changed before keep the one that they had."""
+    Questions whose answer changed before keep the one that they had.
+
+    Raises:
+        StorageFull, StorageFailed: those of before are kept.
+    """
     known, now, home = _read(ctx), ctx.clock.now_ms(), _home(ctx)
-    if known["mark"]:
-        if 0 <= now - known["renewed"] < RENEW_MS:
-            return
-        found = check_answers(ctx, read_questions(home, ctx.tenant), stop)
-        if found is None:
-            return
-        report = read_report(home, ctx.tenant)
-        flagged = {row["question"] for row in report.listed} if report else set()
-        before = {one.id: one for one in found.kept}
-        write_questions(home, ctx.tenant, (before[one.id] if one.id in flagged else one for one in found.accepted))
-    _write(ctx, {**known, "mark": dict(mark), "renewed": now})
+    if 0 <= now - known["renewed"] < RENEW_MS:
+        return
+    found = check_answers(ctx, read_questions(home, ctx.tenant), stop)
+    if found is None:
+        return
+    report = read_report(home, ctx.tenant)
+    flagged = {row["question"] for row in report.listed} if report else set()
+    before = {one.id: one for one in found.kept}
+    write_questions(home, ctx.tenant, (before[one.id] if one.id in flagged else one for one in found.accepted))
+    _write(ctx, {**known, "renewed": now})
 
 
 def read_report(home: Path, tenant: str) -> CheckReport | None:

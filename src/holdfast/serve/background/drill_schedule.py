@@ -15,7 +15,7 @@ from holdfast.core.times import DAY_MS
 from holdfast.engine import Engine
 from holdfast.index import LOCAL_MODELS
 from holdfast.ops.snapshots.drill import drill_now, note_snapshot, summary_of
-from holdfast.recall.check.check_report import due_reason, mark_of, renew_answers, run_check
+from holdfast.recall.check.check_report import begin_checks, due_reason, mark_of, renew_answers, run_check
 from holdfast.recall.check.kept_questions import read_questions
 from holdfast.recall.check.question_intake import keep_questions
 from holdfast.recall.check.snapshot_answers import has_answers
@@ -24,6 +24,7 @@ from holdfast.snapshot.drill.drill_status import drill_status
 from holdfast.snapshot.repo.context import SnapshotContext, snapshot_context
 from holdfast.snapshot.repo.jobs import EXCHANGES, done_works
 from holdfast.store.fleet.fleet_port import claimed
+from holdfast.store.queries.vector_counts import vectors_of
 
 JOB = "drill"
 LOOK_SECONDS = 60.0
@@ -107,11 +108,11 @@ class DrillSchedule(BackgroundThread):
         if not read_questions(context.home, ctx.tenant):
             return
         mark = mark_of(ctx, _last_exchange(context))
+        begin_checks(ctx, mark)
         reason = due_reason(ctx, mark)
-        if reason is None:
-            if self._is_free():
-                renew_answers(ctx, mark, self._stop.is_set)
-        elif ctx.embedder is None or not ctx.store.read().pending():
+        if reason is None and self._is_free():
+            renew_answers(ctx, self._stop.is_set)
+        elif reason is not None and _has_vectors(ctx):
             done = run_check(ctx, reason, mark, stop=self._stop.is_set)
             if done and done[1].changed:
                 said = "recall: %d of %d questions are answered differently after: %s"
@@ -154,6 +155,13 @@ class DrillSchedule(BackgroundThread):
             made = drill_now(ctx, DrillOptions(stop=self._stop.is_set))
             if made.outcome == "failed":
                 log.error("drill: %s. %s", summary_of(made), made.hint)
+
+
+def _has_vectors(ctx: CallContext) -> bool:
+    if ctx.embedder is None:
+        return True
+    done, total = vectors_of(ctx.store.read(), ctx.tenant, ctx.embedder.name)
+    return done == total
 
 
 def _wait(context: SnapshotContext) -> float:

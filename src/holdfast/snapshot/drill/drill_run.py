@@ -107,6 +107,8 @@ def drill(context: SnapshotContext, options: DrillOptions, replay: Replay) -> Dr
     except IdentityNeeded as fault:
         record = _ended(picked, "locked", fault, LOCKED, UNLOCK)
     except FAILURES as fault:
+        if options.vault and not picked.id:
+            raise  # a place that was named for this once, and holds nothing that can be listed
         record = _ended(picked, "failed", fault, fault.message, _hint(fault))
     took = int(1000 * (context.clock.steady() - steady))
     named = replace(record, tenant=context.tenant, agent=context.agent)

@@ -35,7 +35,10 @@ class DrillStatus:
     def alarm(self) -> str | None:
         """What everyone has to know; None while the last drill did not fail. It names no place."""
         failed = self.failed
-        return f"The last restore drill failed: snapshot {failed.snapshot} ({failed.code})" if failed else None
+        if failed is None:
+            return None
+        what = f"snapshot {failed.snapshot}" if failed.snapshot else "the vault"
+        return f"The last restore drill failed: {what} ({failed.code})"
 
     @property
     def remedy(self) -> str:

@@ -41,8 +41,11 @@ def scratch_folder(home: Path) -> Iterator[Path]:
 
 
 def sweep_scratch(home: Path) -> None:
-    """Remove what drills of dead processes left: their folder, and what they had fetched. Call it with the lock of the
-    data folder, before anything else works in it."""
+    """Remove what drills of dead processes left: their folder, what they had fetched, and a record that was not
+    finished. Call it with the lock of the data folder, before anything else works in it."""
+    for unfinished in (home / DRILLS).glob("*/*/.*.new"):
+        with suppress(OSError):
+            unfinished.unlink()
     root = home / DRILLS / _SCRATCH
     if not root.is_dir():
         return
