@@ -209,10 +209,9 @@ def test_a_surface_lists_every_tool_as_it_is_declared(
 
 
 def test_every_command_explains_itself(capsys: pytest.CaptureFixture[str]) -> None:
-    parser = _parser()
     for words in [operation.cli for operation in OPERATIONS if operation.cli] + [one.words for one in COMMANDS]:
         with pytest.raises(SystemExit) as done:
-            parser.parse_args([*words.split(), "--help"])
+            _parser(words.split()).parse_args([*words.split(), "--help"])
         assert done.value.code == 0, words
         assert "--json" in capsys.readouterr().out, words
 

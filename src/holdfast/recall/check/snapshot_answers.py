@@ -15,6 +15,7 @@ from pathlib import Path
 from holdfast.context import CallContext
 from holdfast.core.version import VERSION
 from holdfast.recall.check.kept_questions import (
+    Answer,
     KeptQuestion,
     question_of,
     question_row,
@@ -97,12 +98,17 @@ def compare_answers(past: CallContext, noted: SnapshotAnswers, pause: Callable[[
     for question in noted.questions:
         pause()
         found = replay(past, question)
-        if found is None or as_answer(found) != question.answer:
+        if found is None or not same_answer(question.answer, as_answer(found)):
             changed.append(question.id)
             missing += found is None or _lacks(past, question)
     asked = len(noted.questions)
     comparable = (noted.version, noted.embedder) == (VERSION, _embedder(past))
     return ReplayResult(asked, asked - len(changed), tuple(changed), missing, noted.version, comparable)
+
+
+def same_answer(before: Answer, now: Answer) -> bool:
+    """Whether the first hit and all of them together are the same records, as they were."""
+    return before[:1] == now[:1] and set(before) == set(now)
 
 
 def _lacks(past: CallContext, question: KeptQuestion) -> bool:
