@@ -20,6 +20,7 @@ from holdfast.ops.framework.fields import Name, limit
 from holdfast.ops.framework.operation import Operation, Request
 from holdfast.ops.query.past_context import snapshot_ctx
 from holdfast.ops.snapshots.selection import root_for
+from holdfast.recall.check.kept_questions import read_questions
 from holdfast.recall.check.snapshot_answers import SnapshotAnswers, compare_answers, note_answers, read_answers
 from holdfast.snapshot.bundle.types import Manifest
 from holdfast.snapshot.drill.drill_records import DrillQuestions, DrillRecord, ListedRecord, each_record
@@ -99,8 +100,11 @@ def _noted(ctx: CallContext, manifest: Manifest) -> SnapshotAnswers | None:
 
 
 def note_snapshot(ctx: CallContext, id: str, stop: Callable[[], bool] = lambda: False) -> SnapshotAnswers | None:
-    """Note how a snapshot of the local repository answers the kept questions; None if it cannot be read here."""
+    """Note how a snapshot of the local repository answers the kept questions; None if there are none, or it cannot
+    be read here."""
     assert ctx.live is not None, "the repository is in the data folder"
+    if not read_questions(ctx.live.path, ctx.tenant):
+        return None
     with suppress(Fault), snapshot_ctx(ctx, SnapshotSelector(id, reading=True)) as (past, _):
         return note_answers(past, ctx.live.path, id, stop)
     return None
