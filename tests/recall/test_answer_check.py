@@ -11,6 +11,7 @@ from world import DAY, NOON, World
 
 from holdfast.core.background import AnsweredRecord
 from holdfast.core.model import Caller
+from holdfast.recall.check.answer_check import _is_same
 from holdfast.recall.check.kept_questions import MOST_KEPT, KeptQuestion, read_questions, with_new
 from holdfast.recall.check.question_intake import keep_questions
 from holdfast.serve.background.drill_schedule import DrillSchedule
@@ -159,6 +160,22 @@ def test_a_change_of_the_embedder_is_checked_once_its_vectors_are_there(tmp_path
     assert changed["before"] == [boat]
     assert not changed["missing"]
     world.close()
+
+
+@pytest.mark.parametrize(
+    ("before", "now", "same"),
+    [
+        ("abcde", "abcdf", True),  # the fifth is as good as the sixth
+        ("abcde", "acbed", True),
+        ("abcde", "bacde", False),
+        ("abcde", "abcfg", False),
+        ("ab", "ac", False),
+        ("ab", "a", False),
+        ("", "ab", True),
+    ],
+)
+def test_another_first_hit_or_another_set_is_a_difference(before: str, now: str, same: bool) -> None:
+    assert _is_same(before, now, is_full=False) is same
 
 
 def test_consolidation_loses_no_answer(tmp_path: Path) -> None:

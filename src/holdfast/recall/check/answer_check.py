@@ -106,8 +106,10 @@ def _difference(question: KeptQuestion, found: Sequence[ReplayedRecord], known: 
 
 
 def _is_same(before: Sequence[str], now: Sequence[str], is_full: bool) -> bool:
-    """Whether the first is the same, and the set of all. Those at the end may have made room for newer ones."""
+    """Whether the first is the same, and the set of all. Those at the end may have made room for newer ones; of a full
+    answer one may be exchanged, as the last is often as good as the next."""
     most = min(len(before), len(now))
     if len(now) < len(before) and not is_full:
         return False
-    return not most or (before[0] == now[0] and set(before[:most]) == set(now[:most]))
+    gone = set(before[:most]) - set(now[:most])
+    return not most or (before[0] == now[0] and len(gone) <= (most == MOST_HITS))
