@@ -23,7 +23,7 @@ from holdfast.core.errors import Fault, InvalidSettings, Restoring, StoreForeign
 from holdfast.core.system import SystemClock
 from holdfast.store.port import Condition, Store, Tx
 from holdfast.store.portable import FileWriter, open_file
-from holdfast.store.postgres.store import PostgresStore
+from holdfast.store.postgres.store import FOLD_ROWS, PostgresStore
 from holdfast.store.tables import MEMORIES, NOTES
 
 OLD, NEW = "the amber cabinet holds the spare keys", "deploys happen on Tuesday"
@@ -118,6 +118,29 @@ def test_folding_changes_no_answer(opened: Callable[[], PostgresStore]) -> None:
     assert store.compact_words(least=10) == 1
     assert hits(store) == hits(cold) == before
     assert store.verify() == []
+
+
+def test_each_server_compacts_what_it_wrote_and_all_when_it_is_thorough(opened: Callable[[], PostgresStore]) -> None:
+    one, other = opened(), opened()
+    assert [one.compact_words(), other.compact_words()] == [0, 0]  # the first look is at all
+    for number in range(FOLD_ROWS):
+        add(one, MEMORIES, f"m{number}", content="amber")
+    assert other.compact_words() == 0
+    assert one.compact_words() == 1
+    for number in range(FOLD_ROWS):
+        add(one, MEMORIES, f"n{number}", content="amber")
+    assert other.compact_words(thorough=True) == 1
+
+
+def test_compaction_asks_the_database_nothing_while_little_is_written(
+    opened: Callable[[], PostgresStore], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    store = opened()
+    store.compact_words()
+    add(store, MEMORIES, "m1", content="amber")
+    monkeypatch.setattr(store.pool, "connection", lambda *_: pytest.fail("it asked"))
+    assert store.compact_words() == 0
+    assert TENANT in store.last_seqs(own=True)
 
 
 # Verification

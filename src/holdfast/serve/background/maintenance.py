@@ -119,6 +119,6 @@ class Maintenance(BackgroundThread):
         if settings.isolated:  # isolated agents must not be drawn together
             return
         # It adds what can be drawn again at any time and touches nothing else, so no snapshot is made before it.
-        if settings.consolidation and self._drawn.get(ctx.tenant) != ctx.store.last_seq():
+        if settings.consolidation and self._drawn.get(ctx.tenant) != ctx.store.last_seq(ctx.tenant):
             draw_insights(ctx, None)
-            self._drawn[ctx.tenant] = ctx.store.last_seq()
+            self._drawn[ctx.tenant] = ctx.store.last_seq(ctx.tenant)

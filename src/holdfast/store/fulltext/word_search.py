@@ -21,11 +21,9 @@ from holdfast.store.fulltext.postings import gone_after, rows_after
 from holdfast.store.fulltext.word_database import Database
 from holdfast.store.port import WordCount, WordHits
 
-# Rows of all tenants together that are kept in memory while not compacted: 3.4 kB each where they have 60 words, and
-# more with what the allocator keeps. With 100,000 a server of 1,000 tenants took 887 MB, with 16,000 it took 422
-# (bench/fleet/tenants.py). A compacted one takes a fiftieth of that. Past it the tenant that was searched longest ago
-# is read anew when needed.
-HELD, COMPACTED = 8_000, 50
+# What is kept in memory of the words of all tenants together, in bytes: see `Tail.size`. Past it the tenant that was
+# searched longest ago is read anew when needed. A doc that is compacted takes its numbers, and some masks.
+HELD, COMPACTED_BYTES = 48_000_000, 110
 
 
 class TenantWords:
@@ -74,8 +72,9 @@ class TenantWords:
         return [(segment, PartPostings(part, part.live, part.dead)) for segment, part in held]
 
     def size(self) -> int:
-        """What this takes in memory, in rows that are not compacted."""
-        return 1 + len(self.tail.docs) + sum(len(part.docs) for part in self.segments.values()) // COMPACTED
+        """What this takes in memory, about, in bytes."""
+        compacted = sum(len(part.docs) for part in self.segments.values())
+        return 1 + self.tail.size() + COMPACTED_BYTES * compacted
 
     def _count(self, length: float) -> None:
         self.documents += 1

@@ -68,6 +68,10 @@ class Batch:
         """The tenant's space if this transaction has locked it already."""
         return self._spaces.get(tenant)
 
+    def given(self) -> dict[str, int]:
+        """The last number by tenant, of all that are locked."""
+        return {tenant: self._last[space] for tenant, space in self._spaces.items()}
+
     def is_watched(self, space: int) -> bool:
         """Whether a server has live readers of a space that is locked."""
         return space in self._watched

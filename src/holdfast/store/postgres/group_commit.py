@@ -84,6 +84,7 @@ class GroupCommit:
         self._turn = threading.Lock()
         self._queue: deque[_Job] = deque()
         self._running = threading.local()  # the batch that this thread runs, while it does
+        self.written: dict[str, int] = {}  # by tenant, the last number that was given out here and committed
 
     def write(self, run: Callable[[Tx], T], again: bool = False) -> T:
         running: _Running | None = getattr(self._running, "now", None)
@@ -126,6 +127,7 @@ class GroupCommit:
             failure = self._failure(error, running)
             if running is None or failure is not None:
                 return failure
+        self.written.update(running.batch.given())
         for tx in running.finished:
             for event in tx.events:
                 self._publish(event)
