@@ -23,7 +23,7 @@ from holdfast.settings import Settings
 from holdfast.store.fleet.fleet_port import claimed
 
 JOB = "learning"
-LOOK_SECONDS = 0.5
+LOOK_SECONDS, LONGEST_LOOK_SECONDS, PAUSES = 0.5, 2.0, 4
 PAUSE_SECONDS, LONGEST_PAUSE = 5.0, 300.0
 SUMMARIZED_PER_STEP = 5
 IDLE_LOOK_SECONDS = 60.0  # how often sessions are looked for that had no event for long
@@ -62,10 +62,11 @@ class LearningThread(BackgroundThread):
         pause = LOOK_SECONDS
         while not self._stop.is_set():
             self._engine.learning.pause(pause)
-            works = False
+            works, began = False, self._engine.clock.steady()
             try:
                 works = self.learn()
-                pause = LOOK_SECONDS
+                # Under load more is learnt at a time, and less often; a context that waits for it wakes this thread.
+                pause = min(max(LOOK_SECONDS, PAUSES * (self._engine.clock.steady() - began)), LONGEST_LOOK_SECONDS)
             except Restoring:  # another store takes this one's place
                 continue
             except Fault as fault:

@@ -1,8 +1,8 @@
 """One writer with group commit: the caller whose turn it is runs every job that waits, in one transaction.
 
-Each job has a savepoint of its own: one that raises is rolled back alone. Results are given back once the transaction
-is committed. A job that could not be run because the connection was lost, or because two servers waited for each
-other, is run once more if its caller allows that, or if it had not begun.
+Each of several jobs has a savepoint of its own: one that raises is rolled back alone. Results are given back once the
+transaction is committed. A job that could not be run because the connection was lost, or because two servers waited for
+each other, is run once more if its caller allows that, or if it had not begun.
 
 A connection that is lost while it commits leaves open whether it did. The server is asked by the number of the
 transaction, as long as it is the same server: one that was promoted may have given that number to another.
@@ -14,7 +14,7 @@ import threading
 import time
 from collections import deque
 from collections.abc import Callable
-from contextlib import suppress
+from contextlib import nullcontext, suppress
 from typing import Any, TypeVar
 
 import psycopg
@@ -127,7 +127,8 @@ class GroupCommit:
             failure = self._failure(error, running)
             if running is None or failure is not None:
                 return failure
-        self.written.update(running.batch.given())
+        if running.finished:
+            self.written.update(running.batch.given())
         for tx in running.finished:
             for event in tx.events:
                 self._publish(event)
@@ -179,7 +180,10 @@ class GroupCommit:
         try:
             self._running.now = running
             for job in jobs:
-                running.run(job)
+                running.run(job, alone=len(jobs) == 1)
+            if not running.finished:
+                db.execute("ROLLBACK")
+                return
             note_events(running.batch, self._server, (event for tx in running.finished for event in tx.events))
             running.batch.record(tx.tallies for tx in running.finished)
             keep_usage(running.batch)
@@ -205,20 +209,21 @@ class _Running:
         self.number: tuple[str, str] | None = None  # of the transaction that is being committed, and its timeline
         self._depth = 0
 
-    def run(self, job: _Job) -> None:
+    def run(self, job: _Job, alone: bool) -> None:
+        """A job that is alone needs no savepoint: if it fails, the transaction goes with it."""
         try:
-            job.result = self.nested(job.run)
+            job.result = self.nested(job.run, alone)
         except (psycopg.OperationalError, psycopg.InterfaceError, StoreUnreachable) as error:
             raise _cause(error) from error
         except BaseException as error:  # noqa: BLE001 - handed to the waiting thread, which raises it
             job.error = error
 
-    def nested(self, run: Callable[[Tx], T]) -> T:
+    def nested(self, run: Callable[[Tx], T], alone: bool = False) -> T:
         tx = PostgresTx(self.batch, self._index, self._telling)
         before = len(self.finished)
         self._depth += 1
         try:
-            with self.batch.savepoint(f"job{self._depth}"):
+            with nullcontext() if alone else self.batch.savepoint(f"job{self._depth}"):
                 result = run(tx)
         except BaseException:
             del self.finished[before:]  # writes made inside this one go with it

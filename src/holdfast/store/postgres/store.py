@@ -62,7 +62,7 @@ class PostgresStore:
                 log.warning("store: row security does not hold for the database role; serve with a plain role")
         self.pool = Pool(url)
         self.fleet = FleetMember(url, self.pool.connection)
-        self._index = WordIndex()
+        self._index = WordIndex(_last_place)
         self._codes = CodeCache()
         self._looked: dict[str, int] | None = None  # by tenant, the last write when compaction was considered
         self._commits = GroupCommit(self.pool, publish, self._index, telling, self.fleet.server)
@@ -167,6 +167,11 @@ class PostgresStore:
     def close(self) -> None:
         self.fleet.stop()
         self.pool.close()
+
+
+def _last_place(db: Database, space: int) -> int:
+    """Moved by each write to a space, with its commit."""
+    return int(db.execute("SELECT last_seq FROM spaces WHERE space = ?", (space,)).get or 0)
 
 
 def _rebuild(tx: Tx, tenant: str) -> int:
