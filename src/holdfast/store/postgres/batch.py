@@ -5,7 +5,7 @@ smaller one of that space, however many servers write.
 
 Two servers that wait for each other's spaces would wait until the database ends one of them, a second later. So a
 transaction waits for a space only in the order of the tenants' names; one out of order it takes if that is free, and
-otherwise the job is run again at the beginning of another transaction.
+otherwise the job is run again, alone in another transaction that waits for what it needs.
 """
 
 from __future__ import annotations
@@ -41,7 +41,8 @@ _TALLY = (
 class Batch:
     """The state of one open transaction; used by one thread."""
 
-    def __init__(self, db: Connection):
+    def __init__(self, db: Connection, *, patient: bool = False):
+        """`patient`: wait for spaces out of their order as well."""
         self.db = db
         self.view = View(db)
         self._spaces: dict[str, int] = {}
@@ -50,6 +51,7 @@ class Batch:
         self.growth = Growth()
         self.stored_usage: dict[str, Usage] = {}  # of tenants that were asked for: see usage.py
         self._waits = True
+        self._patient = patient
         self._changed: psycopg.Cursor[tuple[Any, ...]] | None = None
 
     def existing(self, tenant: str) -> int | None:
@@ -86,7 +88,7 @@ class Batch:
         return space in self._watched
 
     def _lock(self, tenant: str, space: int) -> int:
-        in_turn = self._waits and all(tenant > held for held in self._spaces)
+        in_turn = self._patient or (self._waits and all(tenant > held for held in self._spaces))
         try:
             with self.db.pipeline():  # with the name of the space in one round trip
                 db = self.view.see(space)

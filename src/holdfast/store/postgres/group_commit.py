@@ -37,16 +37,18 @@ T = TypeVar("T")
 # A batch holds its locks while it runs: enough to share a commit, not so many that the first waits long.
 BATCH = 64
 _UNKNOWN = "Send the request again with the same idempotency key, or check whether it was stored."
+LATE = 3  # so often a job is run again that came out of turn
 _TRIES, _PAUSE_SECONDS = 50, 0.1
 
 
 class _Job:
-    __slots__ = ("again", "done", "error", "result", "run")
+    __slots__ = ("again", "done", "error", "late", "result", "run")
 
     def __init__(self, run: Callable[[Tx], Any], again: bool):
         self.run = run
         self.again = again
         self.done = False
+        self.late = 0  # how often it came out of turn
         self.result: Any = None
         self.error: BaseException | None = None
 
@@ -94,11 +96,19 @@ class GroupCommit:
         self._queue.append(job)
         with self._turn:
             while not job.done:
-                self._lead([self._queue.popleft() for _ in range(min(BATCH, len(self._queue)))])
+                self._lead(self._next())
         if job.error is not None:
             error, job.error = job.error, None
             raise error
         return job.result  # type: ignore[no-any-return]
+
+    def _next(self) -> list[_Job]:
+        """The jobs of the next transaction. One that came out of turn is alone in its own, and waits for what it needs:
+        should another wait for this one, the database ends one of them after a second."""
+        jobs = [self._queue.popleft()]
+        while self._queue and len(jobs) < BATCH and not (jobs[0].late or self._queue[0].late):
+            jobs.append(self._queue.popleft())
+        return jobs
 
     def _lead(self, jobs: list[_Job]) -> None:
         """Run the jobs. If what failed is none of theirs, those that may be run again are, each alone."""
@@ -119,7 +129,7 @@ class GroupCommit:
         running: _Running | None = None
         try:
             with self._pool.connection() as db:
-                running = _Running(Batch(db), self._index, self._telling)
+                running = _Running(Batch(db, patient=bool(jobs[0].late)), self._index, self._telling)
                 self._commit(running, jobs)
         except PoolTimeout as error:  # it was waited for as long as a request waits
             return _Failure(fault_of(error), begun=False, final=True)
@@ -136,12 +146,14 @@ class GroupCommit:
         return None
 
     def _settle(self, jobs: list[_Job]) -> None:
-        """Hand back the results. A job that came out of turn stored nothing: it is the first of the next transaction,
-        which waits for what it needs."""
+        """Hand back the results. A job that came out of turn stored nothing: it is run again, in the next
+        transaction."""
         for job in reversed(jobs):
-            job.done = job is jobs[0] or not (isinstance(job.error, Restoring) and job.error.out_of_turn)
+            out_of_turn = isinstance(job.error, Restoring) and job.error.out_of_turn
+            job.done = not out_of_turn or job.late == LATE
             if not job.done:
                 job.error = None
+                job.late += 1
                 self._queue.appendleft(job)
 
     def _failure(self, error: psycopg.Error, running: _Running | None) -> _Failure | None:
