@@ -51,7 +51,7 @@ INSIDE: dict[str, Levels] = {
         ("create",),
         ("switch", "triggers"),
         ("restore", "merge_run", "undo"),
-        ("recovery",),
+        ("recovery", "drill"),
     ),
     "store": (
         ("vector_values", "journal"),
