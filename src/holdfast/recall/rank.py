@@ -25,8 +25,8 @@ Floats = NDArray[np.float64]
 # .793); lower still finds less among records that differ much in length.
 K1, B = 1.0, 0.6
 
-# How far the share of the words may be from its middle: less where the best by meaning clearly leads the twentieth, more
-# where twenty are alike. What the words themselves show (how much of the question the best match holds, how far both
+# How far the share of the words may be from its middle: less where the best by meaning clearly leads the twentieth,
+# more where twenty are alike. What the words themselves show (how much of the question the best match holds, how far both
 # orders agree) does not help: what counts against words in conversations does not in code (docs/benchmarks/quality.md).
 WORDS_RANGE = 0.15
 WORDS_UNREAD = 0.8  # of a question in a script that the model does not know (Japanese R@10 .897 instead of .863)
@@ -168,7 +168,7 @@ def _score(asked: RankingQuery, rows: Sequence[Candidate], moments: NDArray[np.i
         "words": share * known.words,
         "meaning": (1 - share) * known.meaning + weights.alone * asked.read * known.own_meaning,
         "speaker": weights.speaker * known.speaker,
-        "date": _dated(asked, moments),
+        "date": known.date,
         "exact": weights.exact * known.exact,
         "asking": -weights.asking * known.asking,
         "own": weights.own * known.own,
@@ -189,6 +189,7 @@ class RowFeatures:
     own_words: Floats  # without its neighbours
     meaning: Floats
     own_meaning: Floats
+    date: Floats  # weighed already
     speaker: Floats
     exact: Floats
     asking: Floats
@@ -210,6 +211,7 @@ def features(asked: RankingQuery, rows: Sequence[Candidate], moments: NDArray[np
         own_words,
         meaning,
         own_meaning,
+        _dated(asked, moments),
         speaker=signals.speakers(texts, asked.text),
         exact=signals.exact(texts, signals.names(asked.text), [bool(row.weights) for row in rows]),
         asking=asking * np.maximum(0, 1 - lengths / ASKING_LENGTH),

@@ -62,8 +62,8 @@ ROWS: tuple[Setting, ...] = (
     Setting(
         "embedder",
         "local",
-        "Embedding model for semantic search. local: gte-small if it is installed, else minilm; gte-small, minilm: run on "
-        "this machine; gemini; openai: any compatible URL; none: keyword search only.",
+        "Embedding model for semantic search. local: gte-small if it is installed, else minilm; gte-small, minilm: run "
+        "on this machine; gemini; openai: any compatible URL; none: keyword search only.",
         one_of("local", "gte-small", "minilm", "none", "gemini", "openai"),
         ("EMBEDDING_PROVIDER",),
     ),
