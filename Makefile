@@ -29,7 +29,7 @@ LOCKED := requirements/build.txt requirements/base.txt requirements/embed.txt
 INSTALL := $(VENV)/bin/pip install --quiet --require-hashes
 INSTALL_HOLDFAST := $(VENV)/bin/pip install --quiet --no-deps --no-build-isolation -e .
 
-.PHONY: serve weights weights-gte-small weights-minilm quick test conformance faults check lock docs pictures bench bench-fleet release clean
+.PHONY: serve weights weights-gte-small weights-minilm quick test conformance faults check lock docs pictures bench bench-fleet rank release clean
 
 serve: $(STAMP) weights
 	$(BIN)/holdfast serve
@@ -98,6 +98,11 @@ bench: $(DEV_STAMP) weights weights-minilm
 	$(BIN)/python bench/quality.py $(if $(wildcard $(LOCOMO)),--locomo $(LOCOMO),--sets assistant,assistant-long,coding,library,manual) \
 		$(if $(PACKAGES),--packages $(PACKAGES))
 	$(if $(wildcard $(LOCOMO)),$(BIN)/python bench/through.py --locomo $(LOCOMO))
+
+# The numbers of the ranking, fitted on all sets that are there, and docs/benchmarks/ranking.md: how each does when it was
+# left out. The first run embeds every set with both models, which takes half an hour; later ones take minutes.
+rank: $(DEV_STAMP) weights-gte-small weights-minilm
+	$(BIN)/python bench/ranking/run.py --locomo $(LOCOMO)
 
 # Figures of the store on PostgreSQL, with several servers and while they fail; written to docs/benchmarks/fleet.md. Takes
 # about half an hour and 12 GB of disk. ONLY=search,writes renews that part of the page.

@@ -26,8 +26,9 @@ Floats = NDArray[np.float64]
 K1, B = 1.0, 0.6
 
 # How far the share of the words may be from its middle: less where the best by meaning clearly leads the twentieth,
-# more where twenty are alike. What the words themselves show (how much of the question the best match holds, how far both
-# orders agree) does not help: what counts against words in conversations does not in code (docs/benchmarks/quality.md).
+# more where twenty are alike. What the words themselves show (how much of the question the best match holds, how far
+# both orders agree) does not help: what counts against words in conversations does not in code
+# (docs/benchmarks/quality.md).
 WORDS_RANGE = 0.15
 WORDS_UNREAD = 0.8  # of a question in a script that the model does not know (Japanese R@10 .897 instead of .863)
 LEAD_PLACE = 20
