@@ -14,7 +14,7 @@ import numpy as np
 from ranking.tables import Table
 
 from holdfast.recall.rank import WORDS_RANGE
-from holdfast.recall.ranking_weights import RankingWeights
+from holdfast.recall.ranking.ranking_weights import RankingWeights
 
 Array = Any
 NAMES = tuple(field.name for field in fields(RankingWeights))

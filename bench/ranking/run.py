@@ -1,4 +1,4 @@
-"""Fits the numbers of the ranking (src/holdfast/recall/ranking.json) and says how they do on sets that were left out.
+"""Fits the numbers of the ranking (recall/ranking/ranking.json) and says how they do on sets that were left out.
 
     python bench/ranking/run.py [--cache FOLDER] [--locomo FILE] [--chats FILE ...] [--report]
 
@@ -12,7 +12,7 @@ from __future__ import annotations
 import argparse
 import json
 import sys
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
@@ -27,10 +27,10 @@ from ranking.page import page
 from ranking.tables import Table, tables
 
 from holdfast.index import LOCAL_MODELS
-from holdfast.recall.ranking_weights import RankingWeights
+from holdfast.recall.ranking.ranking_weights import RankingWeights
 
 ROOT = Path(__file__).resolve().parents[2]
-NUMBERS = ROOT / "src" / "holdfast" / "recall" / "ranking.json"
+NUMBERS = ROOT / "src" / "holdfast" / "recall" / "ranking" / "ranking.json"
 PAGE = ROOT / "docs" / "benchmarks" / "ranking.md"
 OWN = ("assistant", "assistant-long", "coding", "library", "manual")
 FAMILIES = {"assistant-long": "assistant"}
@@ -96,6 +96,14 @@ def collected(model: str, cache: Path, locomo: Path, chats: Sequence[Path]) -> l
     return found
 
 
+def _write(outcomes: Mapping[str, Outcome]) -> None:
+    rows = []
+    for label, one in outcomes.items():
+        numbers = {name: round(value, 3) for name, value in asdict(one.weights).items()}
+        rows.append(f"  {json.dumps(label)}: {json.dumps(numbers)}")
+    NUMBERS.write_text("{\n" + ",\n".join(rows) + "\n}\n", encoding="utf-8")
+
+
 def main() -> None:
     shared = ROOT.parent / "shared" / "bench"
     options = argparse.ArgumentParser(description=__doc__)
@@ -111,9 +119,7 @@ def main() -> None:
         every = collected(model.key, given.cache, given.locomo, given.chats)
         outcomes[model.label] = measured(every)
     if not given.report:
-        numbers = {label: {name: round(value, 3) for name, value in asdict(one.weights).items()} for label, one in outcomes.items()}
-        rows = ",\n".join(f"  {json.dumps(label)}: {json.dumps(row)}" for label, row in numbers.items())
-        NUMBERS.write_text(f"{{\n{rows}\n}}\n", encoding="utf-8")
+        _write(outcomes)
     PAGE.write_text(page(outcomes), encoding="utf-8")
 
 

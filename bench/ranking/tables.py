@@ -22,7 +22,8 @@ import quality
 from measure import row as measured
 from sets import Collection
 
-from holdfast.recall import neighbours, rank, signals
+from holdfast.recall import rank, signals
+from holdfast.recall.ranking import neighbours
 from holdfast.recall.rank import RowFeatures
 
 Array = Any
@@ -87,9 +88,7 @@ def tables(model: str, group: str, family: str, collections: Sequence[Collection
         with np.load(path) as held:
             columns = {name: held[name].astype(float) for name in COLUMNS}
             simple = {way: held[f"by {way}"] for way in SIMPLE}
-            yield Table(
-                family, group, collection.name, columns, held["start"], held["gold"], held["golds"], simple
-            )
+            yield Table(family, group, collection.name, columns, held["start"], held["gold"], held["golds"], simple)
 
 
 def _key(model: str, collection: Collection) -> str:

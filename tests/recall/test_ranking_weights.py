@@ -6,7 +6,7 @@ import pytest
 
 from holdfast.index import LOCAL_MODELS, MINILM
 from holdfast.recall.rank import Candidate, Corpus, RankingQuery, rank
-from holdfast.recall.ranking_weights import USUAL, weights_of
+from holdfast.recall.ranking.ranking_weights import USUAL, weights_of
 
 NOW = 1_763_260_000_000
 

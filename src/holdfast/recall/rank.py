@@ -15,8 +15,8 @@ from numpy.typing import NDArray
 
 from holdfast.core.times import DAY_MS
 from holdfast.recall import signals
-from holdfast.recall.neighbours import NeighbourPairs, neighbours
-from holdfast.recall.ranking_weights import RankingWeights, weights_of
+from holdfast.recall.ranking.neighbours import NeighbourPairs, neighbours
+from holdfast.recall.ranking.ranking_weights import RankingWeights, weights_of
 from holdfast.recall.time.dates import spans
 
 Floats = NDArray[np.float64]

@@ -38,6 +38,6 @@ def weights_of(model: str) -> RankingWeights:
 
 @cache
 def _table() -> Mapping[str, RankingWeights]:
-    text = (resources.files("holdfast.recall") / "ranking.json").read_text(encoding="utf-8")
+    text = (resources.files("holdfast.recall.ranking") / "ranking.json").read_text(encoding="utf-8")
     names = [field.name for field in fields(RankingWeights)]
     return {model: RankingWeights(*(float(row[name]) for name in names)) for model, row in json.loads(text).items()}
