@@ -170,7 +170,9 @@ def _ranked(
         return []
     # Where most candidates come from: a table or a day with few records does not show which words are rare.
     corpus = max(own, key=lambda pool: len(pool.candidates)).corpus
-    asked = RankingQuery(question.query, tuple(corpus.frequency), ctx.clock.now_ms(), _read(ctx, question.query))
+    model = ctx.embedder.name if ctx.embedder else ""
+    read = _read(ctx, question.query)
+    asked = RankingQuery(question.query, tuple(corpus.frequency), ctx.clock.now_ms(), read, model)
     # More than wanted: repetitions are of one group.
     most = len(candidates) if question.per_session or same else 4 * question.limit + 20
     best = rank(asked, list(candidates.values()), corpus, most)
