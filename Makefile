@@ -28,7 +28,7 @@ LOCKED := requirements/build.txt requirements/base.txt requirements/embed.txt
 INSTALL := $(VENV)/bin/pip install --quiet --require-hashes
 INSTALL_HOLDFAST := $(VENV)/bin/pip install --quiet --no-deps --no-build-isolation -e .
 
-.PHONY: serve weights weights-gte-small quick test conformance faults check lock docs pictures bench bench-fleet release clean
+.PHONY: serve weights weights-gte-small quick test conformance faults check lock docs pictures bench bench-fleet rank release clean
 
 serve: $(STAMP) weights
 	$(BIN)/holdfast serve
@@ -99,6 +99,12 @@ bench: $(DEV_STAMP) weights
 ONLY ?=
 bench-fleet: $(DEV_STAMP) weights
 	$(BIN)/python bench/fleet/run.py $(if $(wildcard $(LOCOMO)),--locomo $(LOCOMO)) $(if $(ONLY),--only $(ONLY))
+
+# What is fitted to data anew, with what it says of data that was left out: how sure a search is of its hits. SHARED is a
+# folder with conversations that are not part of this repository. With vectors at hand it takes some minutes.
+SHARED ?= ../shared/bench
+rank: $(DEV_STAMP) weights weights-gte-small
+	$(BIN)/python bench/confidence.py --shared $(SHARED)
 
 check: $(DEV_STAMP)
 	$(BIN)/ruff check src tests tools
