@@ -1,6 +1,6 @@
 """How sure a search is that it answers: fits the numbers of src/holdfast/recall/confidence, and measures them.
 
-    python bench/confidence.py [--shared FOLDER] [--vectors FOLDER] [--embedders minilm,gte-small,none]
+    python bench/confidence.py [--shared FOLDER] [--vectors FOLDER] [--embedders minilm,gte-small,none] [--kept]
 
 Each question is asked where its answer lies, and where none does: in another conversation of its set, in another set,
 and in one store with all other sets. For each embedder this writes its part of calibration.json, fitted on all sets,
@@ -11,12 +11,12 @@ from __future__ import annotations
 
 import argparse
 import json
+import math
 import random
 import sys
 import time
-from collections import defaultdict
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 
 import numpy as np
@@ -47,6 +47,7 @@ LARGE_ASKED = 60  # questions of each set that are asked in the large store too,
 SHARES = {"own": 0.8, "other": 0.6, "set": 0.2, "large own": 0.2, "large none": 0.2}
 ADVERSARIAL = "adversarial"
 SEED = 5
+KEPT = ROOT / "build" / "confidence"
 
 
 @dataclass(frozen=True, slots=True)
@@ -109,7 +110,11 @@ def _story(document: Document) -> str:
 def _stories() -> list[int]:
     """The number of the story of each session, as bench/coding.py draws them."""
     chance = random.Random(coding.SEED)
-    plan = [at for at, _ in enumerate(coding_stories.STORIES) for _ in chance.sample(coding_stories.SERVICES, coding.TELLINGS)]
+    plan = [
+        at
+        for at, _ in enumerate(coding_stories.STORIES)
+        for _ in chance.sample(coding_stories.SERVICES, coding.TELLINGS)
+    ]
     chance.shuffle(plan)
     return plan
 
@@ -130,12 +135,17 @@ def _parts(whole: Collection, count: int, unit: Callable[[Document], str]) -> li
     return found
 
 
+def scale_of(embedded: bool) -> Calibration:
+    """How a match is made of likeness and words, before anything is fitted."""
+    return Calibration(float(embedded), COVERED if embedded else 1.0, (0, 0, 0), (0, 0, 0))
+
+
 class Asking:
     """Asks questions as a search does, with the vectors of one embedder or without any."""
 
     def __init__(self, vectors: Vectors | None):
         self.vectors = vectors
-        self.scale = Calibration(float(vectors is not None), COVERED if vectors else 1.0, (0, 0, 0), (0, 0, 0))
+        self.scale = scale_of(vectors is not None)
         self._stores: dict[str, Store] = {}
 
     def embed(self, texts: Sequence[str]) -> Sequence[NDArray[np.float32] | None]:
@@ -215,23 +225,46 @@ def _in_large(
     for kind, store in (("large own", holding), ("large none", other)):
         for (one, query), vector in zip(chosen, vectors, strict=True):
             found = asking.hits(store, query.text, vector)
-            gold = tuple(kind == "large own" and id in {f"{one.name}/{known}" for known in query.gold} for id, _ in found)
+            gold = tuple(
+                kind == "large own" and id in {f"{one.name}/{known}" for known in query.gold} for id, _ in found
+            )
             matches = tuple(like for _, like in found)
             yield Asked(name, one.name, kind, query.category, len(store.documents), matches, gold)
 
 
-def weights(rows: Sequence[Asked]) -> Floats:
-    """Each set counts alike, and within it each kind by its share; questions with an answer as much as those without."""
-    cells: dict[tuple[str, str], int] = defaultdict(int)
-    for row in rows:
-        cells[row.set, row.kind] += 1
-    found = np.array([SHARES[row.kind] / cells[row.set, row.kind] for row in rows])
-    known, answers = np.array([row.set for row in rows]), np.array([row.has_answer for row in rows])
-    for name in set(known):
-        for side in (True, False):
-            mine = (known == name) & (answers == side)
-            found[mine] /= found[mine].sum() or 1.0
-    return found * len(rows) / (2 * len(set(known)))
+class Columns:
+    """Questions as arrays, and their hits, so that fits on many parts of them are fast. Adversarial ones are not fitted."""
+
+    def __init__(self, rows: Sequence[Asked]):
+        used = np.array([row.category != ADVERSARIAL for row in rows])
+        self.answers = np.array([row.has_answer for row in rows])
+        self.memory = np.array([[row.best, size(row.documents)] for row in rows])
+        self.set = np.array([row.set for row in rows])
+        self.share = np.array([SHARES[row.kind] for row in rows]) * used
+        self.cell = np.array([f"{row.set} {row.kind}" for row in rows])
+        self.of = np.repeat(np.arange(len(rows)), [len(row.matches) for row in rows])
+        self.hit = np.array(
+            [(like - row.best, math.log1p(place)) for row in rows for place, like in enumerate(row.matches)]
+        )
+        self.gold = np.array([float(one) for row in rows for one in row.gold])
+
+    def weights(self, mine: NDArray[np.bool_]) -> Floats:
+        """Each set counts alike, and within it each kind by its share; as many questions with an answer as without."""
+        found = self.share * mine
+        for cell in np.unique(self.cell[mine]):
+            found[self.cell == cell] /= max(1, (mine & (self.cell == cell)).sum())
+        for name in np.unique(self.set[mine]):
+            for side in (True, False):
+                one = (self.set == name) & (self.answers == side)
+                found[one] /= found[one].sum() or 1.0
+        return found * mine.sum() / found.sum()
+
+    def fit(self, mine: NDArray[np.bool_], scale: Calibration) -> Calibration:
+        """The numbers that say best which of these questions had an answer, and which hits were it."""
+        weight = self.weights(mine)
+        memory = logistic_fit(self.memory, self.answers.astype(float), weight)
+        of_answers = (weight * self.answers)[self.of]
+        return replace(scale, memory=memory, hit=logistic_fit(self.hit, self.gold, of_answers))  # type: ignore[arg-type]
 
 
 def logistic_fit(features: Floats, truth: Floats, weight: Floats) -> tuple[float, ...]:
@@ -249,22 +282,6 @@ def logistic_fit(features: Floats, truth: Floats, weight: Floats) -> tuple[float
     return tuple(round(float(one), 4) for one in numbers)
 
 
-def fit(rows: Sequence[Asked], scale: Calibration) -> Calibration:
-    """The numbers that say best which questions had an answer, and which hits were it."""
-    used = [row for row in rows if row.category != ADVERSARIAL]
-    weight = weights(used)
-    of_memory = np.array([[row.best, size(row.documents)] for row in used])
-    memory = logistic_fit(of_memory, np.array([float(row.has_answer) for row in used]), weight)
-    places, truth, counts = [], [], []
-    for row, each in zip(used, weight, strict=True):
-        if row.has_answer:
-            places += [[like - row.best, np.log1p(place)] for place, like in enumerate(row.matches)]
-            truth += row.gold
-            counts += [each] * len(row.matches)
-    hit = logistic_fit(np.array(places), np.array(truth, float), np.array(counts))
-    return replace(scale, memory=memory, hit=hit)  # type: ignore[arg-type]
-
-
 @dataclass(frozen=True, slots=True)
 class Said:
     """A question with what was said about it by numbers that had not seen it."""
@@ -280,13 +297,29 @@ def say(row: Asked, scale: Calibration) -> Said:
     return Said(row, memory, tuple(hits))
 
 
-def left_out(rows: Sequence[Asked], scale: Calibration, part: Callable[[Asked], str]) -> list[Said]:
+def left_out(rows: Sequence[Asked], columns: Columns, scale: Calibration, part: Callable[[Asked], str]) -> list[Said]:
     """What is said of each part by numbers that were fitted on all others."""
     found = []
-    for name in dict.fromkeys(map(part, rows)):
-        numbers = fit([row for row in rows if part(row) != name], scale)
-        found += [say(row, numbers) for row in rows if part(row) == name]
+    parts = np.array([part(row) for row in rows])
+    for name in dict.fromkeys(parts.tolist()):
+        numbers = columns.fit(parts != name, scale)
+        found += [say(rows[at], numbers) for at in np.flatnonzero(parts == name)]
     return found
+
+
+def measured_rows(name: str, given: argparse.Namespace, sets_: Sets) -> list[Asked]:
+    """Every question as it was asked with this embedder, now or, with --kept, by an earlier run."""
+    kept = given.kept and KEPT / f"{name}.json"
+    if not kept:
+        KEPT.mkdir(parents=True, exist_ok=True)
+        kept = KEPT / f"{name}.json"
+        asking = Asking(None if name == "none" else Vectors(given.vectors, name))
+        rows = [asdict(row) for row in ask_all(asking, sets_)]
+        kept.write_text(json.dumps(rows), encoding="utf-8")
+    return [
+        Asked(**{**row, "matches": tuple(row["matches"]), "gold": tuple(row["gold"])})
+        for row in json.loads(kept.read_text(encoding="utf-8"))
+    ]
 
 
 def main() -> None:
@@ -294,20 +327,19 @@ def main() -> None:
     options.add_argument("--shared", type=Path, default=ROOT.parent / "shared" / "bench")
     options.add_argument("--vectors", type=Path, default=ROOT / "build" / "vectors")
     options.add_argument("--embedders", default=",".join((*LOCAL_MODELS, "none")))
+    options.add_argument("--kept", action="store_true", help="use what the last run measured")
     given = options.parse_args()
     sets_ = groups(given.shared)
     measured: dict[str, tuple[Calibration, list[Said], list[Said]]] = {}
     table = json.loads(TABLE.read_text(encoding="utf-8")) if TABLE.exists() else {}
     for name in given.embedders.split(","):
-        asking = Asking(None if name == "none" else Vectors(given.vectors, name))
-        rows = list(ask_all(asking, sets_))
-        numbers = fit(rows, asking.scale)
+        rows = measured_rows(name, given, sets_)
+        columns, scale = Columns(rows), scale_of(name != "none")
+        numbers = columns.fit(np.ones(len(rows), np.bool_), scale)
         label = WORDS if name == "none" else LOCAL_MODELS[name].label
-        table[label] = {
-            "meaning": numbers.meaning, "words": numbers.words, "memory": numbers.memory, "hit": numbers.hit
-        }
-        by_set = left_out(rows, asking.scale, lambda row: row.set)
-        by_conversation = left_out(rows, asking.scale, lambda row: f"{row.set} {row.conversation}")
+        table[label] = asdict(numbers)
+        by_set = left_out(rows, columns, scale, lambda row: row.set)
+        by_conversation = left_out(rows, columns, scale, lambda row: f"{row.set} {row.conversation}")
         measured[label] = (numbers, by_set, by_conversation)
     confidence_page.write(ROOT / "docs" / "benchmarks", measured)
     TABLE.write_text(json.dumps(table, indent=2) + "\n", encoding="utf-8")

@@ -49,7 +49,10 @@ def bins(said: Floats, truth: Floats, weight: Floats) -> list[tuple[float, float
 
 def ece(said: Floats, truth: Floats, weight: Floats | None = None) -> float:
     """Expected calibration error."""
-    return sum(share * abs(mean - real) for share, mean, real in bins(said, truth, np.ones(len(said)) if weight is None else weight))
+    return sum(
+        share * abs(mean - real)
+        for share, mean, real in bins(said, truth, np.ones(len(said)) if weight is None else weight)
+    )
 
 
 class Measured:
@@ -74,7 +77,9 @@ class Measured:
             ece(self.top, self.top_truth, self.weight),
             ece(self.hits, self.hit_truth, self.hit_weight),
         )
-        missed, invented = (wrong[self.truth == side].mean() if (self.truth == side).any() else np.nan for side in (1, 0))
+        missed, invented = (
+            wrong[self.truth == side].mean() if (self.truth == side).any() else np.nan for side in (1, 0)
+        )
         return [*(f"{one:.3f}" for one in figures), f"{missed:.0%}", f"{invented:.0%}"]
 
 
@@ -126,7 +131,10 @@ def section(label: str, numbers: Calibration, by_set: Sequence[Said], by_convers
     cells = [Measured(rows).cells() for rows in sets.values()]
     means = [f"{np.mean([float(cell[at]) for cell in cells]):.3f}" for at in range(4)]
     lines = [f"## {label}", ""]
-    lines += [f"Best match = {numbers.meaning:g} · likeness + {numbers.words:g} · share of the question's rarity that the hit holds.", ""]
+    lines += [
+        f"Best match = {numbers.meaning:g} · likeness + {numbers.words:g} · share of the question's rarity that the hit holds.",
+        "",
+    ]
     lines += table(sets | {"all of these together": near})
     lines += [f"| mean of the sets | | {' | '.join(means)} | | |", ""]
     conversations = by(same_set(by_conversation), lambda one: f"{one.asked.set} {one.asked.conversation}")
@@ -134,13 +142,22 @@ def section(label: str, numbers: Calibration, by_set: Sequence[Said], by_convers
     pooled = Measured([one for rows in conversations.values() for one in rows]).cells()
     lines += ["One conversation left out at a time:", "", HEAD, "|---" * 8 + "|"]
     lines += [f"| all {len(conversations)} together | {sum(map(len, conversations.values()))} | {' | '.join(pooled)} |"]
-    lines += [f"| mean of the conversations | | {' | '.join(f'{one:.3f}' for one in np.nanmean(figures, axis=0))} | | |", ""]
+    lines += [
+        f"| mean of the conversations | | {' | '.join(f'{one:.3f}' for one in np.nanmean(figures, axis=0))} | | |",
+        "",
+    ]
     kinds = {
         "in another set": none_is(by_set, ("set",)),
         "in one store with half of the sets": [one for one in by_set if one.asked.kind.startswith("large")],
         "LoCoMo's adversarial questions": adversarial(by_set),
     }
-    return [*lines, "Other questions without an answer, all sets together, each left out in turn:", "", *table(kinds), ""]
+    return [
+        *lines,
+        "Other questions without an answer, all sets together, each left out in turn:",
+        "",
+        *table(kinds),
+        "",
+    ]
 
 
 def write(folder: Path, measured: dict[str, tuple[Calibration, list[Said], list[Said]]]) -> None:
@@ -168,7 +185,11 @@ def diagram(said: dict[str, list[Said]]) -> str:
                 parts.append(_label(left + 8, EDGE + 18 + 16 * list(said).index(label), label, colour))
     size = f'width="{WIDTH}" height="{PANEL + 2 * EDGE}" viewBox="0 0 {WIDTH} {PANEL + 2 * EDGE}"'
     style = 'font-family="sans-serif" font-size="12"'
-    return f'<svg xmlns="http://www.w3.org/2000/svg" {size} {style}>\n<rect width="100%" height="100%" fill="#fff"/>\n' + "\n".join(parts) + "\n</svg>\n"
+    return (
+        f'<svg xmlns="http://www.w3.org/2000/svg" {size} {style}>\n<rect width="100%" height="100%" fill="#fff"/>\n'
+        + "\n".join(parts)
+        + "\n</svg>\n"
+    )
 
 
 def _frame(left: int, title: str) -> list[str]:
@@ -188,7 +209,10 @@ def _frame(left: int, title: str) -> list[str]:
 
 def _line(points: Sequence[tuple[float, float, float]], colour: str) -> str:
     way = " ".join(f"{x:.1f},{y:.1f}" for x, y, _ in points)
-    dots = "".join(f'<circle cx="{x:.1f}" cy="{y:.1f}" r="{2 + 8 * share**0.5:.1f}" fill="{colour}" fill-opacity="0.6"/>' for x, y, share in points)
+    dots = "".join(
+        f'<circle cx="{x:.1f}" cy="{y:.1f}" r="{2 + 8 * share**0.5:.1f}" fill="{colour}" fill-opacity="0.6"/>'
+        for x, y, share in points
+    )
     return f'<polyline points="{way}" fill="none" stroke="{colour}"/>{dots}'
 
 

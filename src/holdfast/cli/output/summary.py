@@ -62,7 +62,9 @@ def reasons(why: Json) -> str:
     known = {"fields", "score", "likeness", "covered", "confidence"}
     parts = [f"{name} {value:+.2f}" for name, value in why.items() if name not in known and abs(value) >= LEAST_PART]
     likeness = [] if why["likeness"] is None else [f"likeness {why['likeness']:.2f}"]
-    sure = [f"covers {why['covered']:.0%} of the question", f"confidence {why['confidence']:.2f}"]
+    sure = []
+    if "confidence" in why:  # an older server says nothing of it
+        sure = [f"covers {why['covered']:.0%} of the question", f"confidence {why['confidence']:.2f}"]
     return "; ".join(
         [f"score {why['score']:.2f}: {', '.join(parts) or 'no matching terms'}", *likeness, *sure, *stands]
     )
