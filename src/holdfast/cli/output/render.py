@@ -94,7 +94,7 @@ def _print_fields(console: Console, answer: Json) -> None:
 
 def _print_passages(console: Console, answer: Json) -> None:
     """Hits as a person reads them: when, the passage, and the id by which the record is shown, forgotten or kept."""
-    if answer["results"] and answer.get("hint"):
+    if answer.get("hint"):
         _print_line(console, _printable(str(answer["hint"])))
     for number, hit in enumerate(answer["results"], 1):
         of = f", {_printable(str(hit['project']))}" if hit.get("project") else ""

@@ -166,7 +166,7 @@ def search(ctx: CallContext, ask: Search) -> SearchAnswer:
         "tokens_budget": ask.token_budget,
         "truncated": len(chosen) < len(hits),
     }
-    if ask.format == "passages" and not answer["answerable"]:
+    if ask.format == "passages" and chosen and not answer["answerable"]:
         answer["hint"] = NEAREST
     if ask.format == "narrative":
         answer["text"] = "\n\n".join(text_of(hit) for hit in chosen)
