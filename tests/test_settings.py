@@ -46,6 +46,7 @@ def _value(row: Setting) -> tuple[str, Any]:
 _WORDS = {
     "agent_scope": ("Isolated", "isolated"),
     "mcp_tools": ("ALL", "all"),
+    "recall_keep": ("ALL", "all"),
     "llm": ("none", "none"),
     "embedder": ("Local", "minilm"),
     "log_level": ("DEBUG", "debug"),

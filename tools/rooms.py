@@ -50,7 +50,7 @@ INSIDE: dict[str, Levels] = {
         ("create",),
         ("switch", "triggers"),
         ("restore", "merge_run", "undo"),
-        ("recovery",),
+        ("recovery", "drill"),
     ),
     "store": (
         ("vector_values",),

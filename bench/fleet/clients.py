@@ -14,8 +14,9 @@ from intake import Server
 
 API = "/agentmemory"
 # What servers do in the background would take the processors from what is measured: snapshots on schedule, whose first
-# ones of all tenants are due at the start, and in measurements of writes the vectors.
-QUIET = {"HOLDFAST_SNAPSHOT_EVERY": "off"}
+# ones of all tenants are due at the start, insights, which are drawn of all tenants then, and in measurements of writes
+# the vectors.
+QUIET = {"HOLDFAST_SNAPSHOT_EVERY": "off", "HOLDFAST_CONSOLIDATION": "false"}
 PLAIN = {**QUIET, "HOLDFAST_EMBEDDER": "none"}
 
 

@@ -24,7 +24,7 @@ from fleet.clients import QUIET, Client, fleet_of, tokens_of
 from fleet.copies import copy_tenant
 from fleet.database import Cluster, Meter, database, size_of
 from fleet.figures import Figure, Part, p50, sizing_table, table
-from fleet.filling import carry, fill, mark_followed, opened
+from fleet.filling import carry, fill, mark_followed, mark_learnt, opened
 from fleet.sizes import Sizes
 from fleet.space import space_of
 from holdfast.store.postgres.pool import moment
@@ -49,6 +49,7 @@ def fill_all(server: Cluster, folder: Path, sizes: Sizes) -> list[str]:
             copy_tenant(server, template, copies)
         server.execute("VACUUM ANALYZE")
         every = [name for copies in names.values() for name in copies]
+        mark_learnt(embedded, templates), mark_learnt(shared, [*templates, *every])
         check(shared, random.Random(1).sample(every, min(CHECKED, len(every))))
     finally:
         embedded.close(), shared.close()

@@ -8,7 +8,7 @@ from contextlib import suppress
 from pathlib import Path
 
 from holdfast.context import CallContext
-from holdfast.core.background import LearningProgress, RecallCounter
+from holdfast.core.background import LearningProgress, QuestionLog, RecallCounter
 from holdfast.core.errors import DataDamaged, DataTooNew, Fault, RestorePending
 from holdfast.core.metrics import Metrics
 from holdfast.core.model import DEFAULT_TENANT, Caller, Event
@@ -19,6 +19,7 @@ from holdfast.remote import summarizer_from
 from holdfast.settings import Settings
 from holdfast.snapshot.bundle.encryption import check_recipients
 from holdfast.snapshot.bundle.types import Identity
+from holdfast.snapshot.drill.scratch import sweep_scratch
 from holdfast.snapshot.recovery.auto_restore import FirstRestore, first_restore, note_reported, note_restore
 from holdfast.snapshot.recovery.bootstrap import begin_from_vault, fill_from_vault, is_blank
 from holdfast.snapshot.recovery.damage_hints import way_out
@@ -71,6 +72,7 @@ class Engine:
         self.embedder = embedder or embedder_from(settings, self.clock, self.entropy)
         self._started = (self.clock.now_ms(), self.clock.steady())
         self.recalls = RecallCounter()
+        self.questions = QuestionLog()
         self.learning = LearningProgress()
         self.metrics = Metrics()
         self.publishers: list[Publisher] = []
@@ -114,6 +116,7 @@ class Engine:
         with suppress(Fault):  # the memory is there without them; doctor reports it, and snapshot mend repairs it
             settle_folders(self.folder)
             sweep_staged(self._context())
+        sweep_scratch(self.folder.home)
 
     def _context(self) -> SnapshotContext:
         return SnapshotContext(self.folder.home, self.settings, self.clock, self.entropy, DEFAULT_TENANT)
@@ -225,6 +228,7 @@ class Engine:
         """Make the generation live whose name `build` gives; see `lifecycle.Memory.exchange`."""
         name = self._live.exchange(build, tenant)
         self.recalls.take()  # counted for records of the old store
+        self.questions.take()  # answered with them
         self._opened_at = self._live.store.last_seq()
         return name
 
@@ -272,6 +276,7 @@ class Engine:
             self.summarizer,
             self.embedder,
             recalls=self.recalls,
+            questions=self.questions,
             learning=self.learning,
             started=self._started,
             metrics=self.metrics,

@@ -67,6 +67,14 @@ METRICS: tuple[Metric, ...] = (
         "Age of the newest intact snapshot; with several tenants, the oldest of these.",
     ),
     Metric("holdfast_snapshots_waiting", "gauge", "Snapshots not yet copied to the vault."),
+    Metric(
+        "holdfast_drill_age_seconds",
+        "gauge",
+        "Time since a restore drill last succeeded; with several tenants, the longest of these.",
+    ),
+    Metric("holdfast_drill_failed", "gauge", "Tenants whose last restore drill failed."),
+    Metric("holdfast_recall_questions", "gauge", "Questions that were asked again when recall was last checked."),
+    Metric("holdfast_recall_changed", "gauge", "Of these, those that were answered differently."),
     Metric("holdfast_snapshot_bytes_total", "counter", "Bytes of snapshots written or read.", ("operation",)),
     Metric(
         "holdfast_snapshot_duration_seconds",

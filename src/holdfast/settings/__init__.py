@@ -51,6 +51,7 @@ class Settings:
     expire_days: int
     chats_write_global: bool
     mcp_tools: str
+    recall_keep: str
     consolidation: bool
     graph_extraction: bool
     auto_compress: bool
@@ -89,6 +90,9 @@ class Settings:
     snapshot_keep_monthly: int
     snapshot_hand_per_hour: int
     snapshot_lock_seconds: int
+    drill_every: int
+    drill_bytes: int
+    drill_seconds: int
     vault: str
     vault_credentials: str
     vault_endpoint: str

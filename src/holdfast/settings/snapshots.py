@@ -74,4 +74,23 @@ ROWS: tuple[Setting, ...] = (
         "Seconds to wait for another process that creates, restores or removes snapshots.",
         whole(0, 86_400),
     ),
+    Setting(
+        "drill_every",
+        "7d",
+        "Interval of restore drills, in which the server restores a random snapshot into a scratch folder and checks "
+        "it: 12h, 7d, or off.",
+        duration,
+    ),
+    Setting(
+        "drill_bytes",
+        "2000000000",
+        "Largest snapshot that a drill restores, in bytes as it is stored. Larger ones are left out.",
+        whole(1, 1_000_000_000_000),
+    ),
+    Setting(
+        "drill_seconds",
+        "3600",
+        "Longest time of a drill, in seconds. One that takes longer is given up and leaves no receipt.",
+        whole(1, 86_400),
+    ),
 )

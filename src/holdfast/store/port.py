@@ -437,6 +437,11 @@ class Store(Protocol):
         number that moves whenever a record of any is stored."""
         ...
 
+    def last_seqs(self, *, own: bool = False) -> Mapping[str, int]:
+        """The last place by tenant, of all that have a memory. `own`: at least of those that this process wrote to
+        since it opened the store, as far as it wrote, which costs no look into a database elsewhere."""
+        ...
+
     def compact_words(self, least: int | None = None, stop: Callable[[], bool] = ..., thorough: bool = False) -> int:
         """Gather the words of new rows where a search adds them up faster; how many parts were written.
 

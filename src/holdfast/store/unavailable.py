@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from contextlib import AbstractContextManager
 from typing import NoReturn, TypeVar
 
@@ -34,6 +34,9 @@ class ClosedStore:
         self._refuse()
 
     def last_seq(self, tenant: str | None = None) -> int:
+        self._refuse()
+
+    def last_seqs(self, *, own: bool = False) -> Mapping[str, int]:
         self._refuse()
 
     def compact_words(

@@ -32,6 +32,7 @@ from holdfast.ops.query.hit_shapes import (
 )
 from holdfast.ops.query.past_context import SnapshotShape, past_ctx
 from holdfast.projects import is_known, project_of_event
+from holdfast.recall.check.question_intake import note_question
 from holdfast.recall.confidence import ANSWERABLE
 from holdfast.recall.context.chat import chat_context
 from holdfast.recall.context.reminders import note_shown, reminder
@@ -147,6 +148,7 @@ def search(ctx: CallContext, ask: Search) -> SearchAnswer:
         here=ask.here,
     )
     found = search_here(ctx, question)
+    note_question(ctx, question, found)
     sure = max((hit.confidence.memory for hit in found), default=0.0)
     hits = [hit for hit in found if ask.min_confidence is None or hit.confidence.hit >= ask.min_confidence]
     if ask.full and ask.format == "passages":
@@ -229,7 +231,9 @@ def smart_search(ctx: CallContext, ask: SmartSearch) -> SmartSearchAnswer:
         return _expand(ctx, ask)
     if ask.query is None:
         raise InvalidRequest("smart_search: query is required")
-    hits = search_records(ctx, _question(ctx, ask, ask.query))
+    question = _question(ctx, ask, ask.query)
+    hits = search_records(ctx, question)
+    note_question(ctx, question, hits)
     _count(ctx, hits)
     lessons = [] if ctx.in_chat else search_lessons(ctx, ask.query, ask.project, 0.1, 5)
     return {

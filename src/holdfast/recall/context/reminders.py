@@ -11,6 +11,7 @@ from holdfast.context import CallContext
 from holdfast.core.model import Memory, Note, Statement
 from holdfast.core.session_keys import key_of
 from holdfast.core.times import iso
+from holdfast.recall.check.question_intake import note_question
 from holdfast.recall.context.build import CLOSING, OPENING
 from holdfast.recall.context.escape import line
 from holdfast.recall.flow import search
@@ -49,7 +50,9 @@ def reminder(ctx: CallContext, session_id: str, project: str, prompt: str, agent
     reader = ctx.store.read()
     key = ctx.session_key(reader, session_id)
     told = shown_ids(ctx, reader, key)
-    hits = search(ctx, Question(prompt, limit=LOOKED_AT, project=project, agent=agent))
+    question = Question(prompt, limit=LOOKED_AT, project=project, agent=agent)
+    hits = search(ctx, question)
+    note_question(ctx, question, hits, key)
     bearing = [hit for hit in hits if _bears(hit) and not _of_session(hit, key)]
     said = {id(hit): statements_of(ctx, reader, hit) for hit in bearing}
     fresh = [hit for hit in bearing if _tells_more(hit, said[id(hit)], prompt, told)]

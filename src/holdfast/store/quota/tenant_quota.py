@@ -7,7 +7,7 @@ never refused.
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from contextlib import AbstractContextManager
 from dataclasses import dataclass
 from typing import TypeVar
@@ -109,6 +109,9 @@ class QuotaStore:
 
     def last_seq(self, tenant: str | None = None) -> int:
         return self._inner.last_seq(tenant)
+
+    def last_seqs(self, *, own: bool = False) -> Mapping[str, int]:
+        return self._inner.last_seqs(own=own)
 
     def compact_words(
         self, least: int | None = None, stop: Callable[[], bool] = lambda: False, thorough: bool = False
