@@ -99,10 +99,14 @@ bench: $(DEV_STAMP) weights weights-minilm
 		$(if $(PACKAGES),--packages $(PACKAGES))
 	$(if $(wildcard $(LOCOMO)),$(BIN)/python bench/through.py --locomo $(LOCOMO))
 
-# The numbers of the ranking, fitted on all sets that are there, and docs/benchmarks/ranking.md: how each does when it was
-# left out. The first run embeds every set with both models, which takes half an hour; later ones take minutes.
+# The numbers of the ranking and of how sure a search is of its hits, fitted on all sets that are there; ranking.md and
+# confidence.md in docs/benchmarks say how each set does when it was left out. SHARED is a folder with conversations that
+# are not part of this repository. The first run embeds every set with both models, which takes half an hour; later ones
+# take minutes.
+SHARED ?= ../shared/bench
 rank: $(DEV_STAMP) weights-gte-small weights-minilm
 	$(BIN)/python bench/ranking/run.py --locomo $(LOCOMO)
+	$(BIN)/python bench/confidence.py --shared $(SHARED)
 
 # Figures of the store on PostgreSQL, with several servers and while they fail; written to docs/benchmarks/fleet.md. Takes
 # about half an hour and 12 GB of disk. ONLY=search,writes renews that part of the page.

@@ -242,19 +242,19 @@ def _words(
     """BM25 of each row with its neighbours, and of it alone, on one scale."""
     if not terms:
         return np.zeros(len(lengths)), np.zeros(len(lengths))
-    rarity = _rarity(terms, corpus)
+    rarities = rarity(terms, corpus)
     around = near.sums(lengths)
     # The corpus' average is of records alone; these have neighbours, so theirs is as much longer.
     average = min(max(1.0, corpus.average_length), MAX_LENGTH) * around.sum() / lengths.sum()
     norm = (K1 * (1 - B + B * np.minimum(around / average, LONGEST)))[:, None]
     together = near.strongest(frequencies)
-    score = (together * (K1 + 1) / (together + norm)) @ rarity
-    alone = (frequencies * (K1 + 1) / (frequencies + norm)) @ rarity
-    scale = max(WORDS_SPREAD * rarity.sum(), score.max())
+    score = (together * (K1 + 1) / (together + norm)) @ rarities
+    alone = (frequencies * (K1 + 1) / (frequencies + norm)) @ rarities
+    scale = max(WORDS_SPREAD * rarities.sum(), score.max())
     return score / scale, alone / scale
 
 
-def _rarity(terms: Sequence[str], corpus: Corpus) -> Floats:
+def rarity(terms: Sequence[str], corpus: Corpus) -> Floats:
     """Inverse document frequency, never below zero."""
     documents = max(1, corpus.documents)
     held = np.array([min(max(0, corpus.frequency.get(term, 0)), documents) for term in terms], float)
