@@ -239,7 +239,7 @@ def test_a_doubtful_statement_says_so() -> None:
     sure, doubtful = standing("The port is 80", worth=0.9), standing("The host is alpha", doubtful=True, worth=0.8)
     assert section(build(ContextSources(statements=(doubtful, sure)), 500).text, IN_FORCE) == [
         "The port is 80",
-        "The host is alpha (earlier, perhaps outdated)",
+        "Earlier, perhaps outdated: The host is alpha",
     ]
 
 
@@ -260,7 +260,7 @@ def test_what_was_said_earlier_stands_alone_where_the_newer_is_not_told() -> Non
         standing("perhaps Tuesday", id="new", source_id="two", worth=0.1),
     )
     assert section(build(ContextSources(statements=said), 500).text, IN_FORCE) == [
-        "Releases go out on Friday (earlier)"
+        "Earlier: Releases go out on Friday"
     ]
 
 

@@ -49,13 +49,14 @@ class StatementLine:
 
     @property
     def text(self) -> str:
-        own = sorted(self.said, key=lambda one: one.statement.seq)
-        return " ".join([*map(_alone, own), *map(_below, self.earlier)])
+        # What is marked stands last, as a mark seems to hold for all that follows it.
+        own = sorted(self.said, key=lambda one: (one.earlier, one.statement.seq))
+        return " ".join([*map(_marked, own), *map(_below, self.earlier)])
 
 
-def _alone(one: CurrentStatement) -> str:
-    """The statement; what is newer stands elsewhere, or is not shown."""
-    return f"{one.statement.text} ({_mark(one).lower()})" if one.earlier else one.statement.text
+def _marked(one: CurrentStatement) -> str:
+    """The statement, with a mark if something is newer, which stands elsewhere or is not shown."""
+    return _below(one) if one.earlier else one.statement.text
 
 
 def _below(one: CurrentStatement) -> str:
