@@ -45,6 +45,25 @@ def test_a_prompt_brings_what_clearly_bears_on_it(world: World) -> None:
     assert CAUSE in answer["context"]
 
 
+@pytest.mark.parametrize(("source", "again"), [("compact", True), ("clear", True), ("resume", False)])
+def test_what_was_told_is_told_again_once_the_agent_lost_it(tmp_path: Path, source: str, again: bool) -> None:
+    world = World(tmp_path / "m", model=HashingEmbedder(), token_budget=50)  # too few for a context at the start
+    remember(world, CAUSE)
+    world.call("session_start", sessionId="s9", project="proj", cwd="/w", source="startup")
+    assert asked(world)["ids"]
+    world.call("session_start", sessionId="s9", project="proj", cwd="/w", source=source)
+    assert bool(asked(world)["ids"]) is again
+    world.close()
+
+
+def test_a_session_that_begins_after_compaction_is_told_its_context_again(world: World) -> None:
+    remember(world, CAUSE)
+    begin = {"sessionId": "s9", "project": "proj", "cwd": "/w"}
+    first = world.call("session_start", **begin, source="startup")["context"]
+    assert CAUSE in first
+    assert world.call("session_start", **begin, source="compact")["context"] == first
+
+
 @pytest.mark.parametrize("prompt", ["go on", "please rename this variable over there", "thanks a lot, commit it"])
 def test_nothing_is_told_for_unrelated_prompts(world: World, prompt: str) -> None:
     remember(world, CAUSE)

@@ -105,15 +105,15 @@ def shown_ids(ctx: CallContext, reader: Reader, session_key: str) -> set[str]:
     return set(orjson.loads(note.content)) if note is not None else set()
 
 
-def note_shown(ctx: CallContext, session_key: str, ids: Iterable[str]) -> None:
-    """Record that a session was shown these records."""
+def note_shown(ctx: CallContext, session_key: str, ids: Iterable[str], *, anew: bool = False) -> None:
+    """Record that a session was shown these records; `anew`: and that it has nothing left of what it was shown before."""
     new = tuple(dict.fromkeys(ids))
-    if not new:
+    if not new and not anew:
         return
 
     def store(tx: Tx) -> None:
         known = tx.get(NOTES, ctx.tenant, _note_id(session_key))
-        before = orjson.loads(known.content) if known else []
+        before = orjson.loads(known.content) if known and not anew else []
         kept = list(dict.fromkeys([*before, *new]))[-MOST_KEPT:]
         seq = known.seq if known else tx.next_seq(ctx.tenant)
         content = orjson.dumps(kept).decode()
