@@ -59,7 +59,9 @@ def test_a_person_whom_the_prompt_names_is_compared_with_the_answer(world: World
     old = Candidate("old", "The sticker on the box says Halvorsen, phone number underneath.", 1, "a")
     asked = world.observe("s2", hook="prompt_submit", prompt="Halvorsen is closing shop")["observationId"]
     turn = Turn(ctx.store.read().get(OBSERVATIONS, "default", asked))
-    found = Comparer(ctx, None).compare(ctx.store.read(), newer("Lindqvist services the pumps from May on."), turn, [old])
+    found = Comparer(ctx, None).compare(
+        ctx.store.read(), newer("Lindqvist services the pumps from May on."), turn, [old]
+    )
     assert found == {"old": "newer"}
 
 

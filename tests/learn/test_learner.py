@@ -71,7 +71,9 @@ def test_a_setting_that_the_answer_names_is_not_kept_twice(world: World) -> None
 def test_of_a_setting_that_was_changed_twice_the_last_value_is_in_force(world: World) -> None:
     turn(world, "35 wastes a trip per shift", "28 % set.", edit=SOC)
     world.clock.now += DAY
-    turn(world, "still too many trips", "Done, 20.", session="s2", edit=("/w/cfg/energy.yaml", SOC[2], "return_soc: 20"))
+    turn(
+        world, "still too many trips", "Done, 20.", session="s2", edit=("/w/cfg/energy.yaml", SOC[2], "return_soc: 20")
+    )
     learn(world)
     assert [one.type for one in relations(world)] == ["supersedes"]
     told_now = told(world)

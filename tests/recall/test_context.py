@@ -259,9 +259,7 @@ def test_what_was_said_earlier_stands_alone_where_the_newer_is_not_told() -> Non
         standing("Releases go out on Friday", id="old", source_id="one", newer="new"),
         standing("perhaps Tuesday", id="new", source_id="two", worth=0.1),
     )
-    assert section(build(ContextSources(statements=said), 500).text, IN_FORCE) == [
-        "Earlier: Releases go out on Friday"
-    ]
+    assert section(build(ContextSources(statements=said), 500).text, IN_FORCE) == ["Earlier: Releases go out on Friday"]
 
 
 def test_statements_that_lead_to_each_other_are_both_told() -> None:

@@ -70,6 +70,19 @@ def test_nothing_is_told_for_unrelated_prompts(world: World, prompt: str) -> Non
     assert asked(world, prompt) == {"context": "", "ids": []}
 
 
+def test_what_an_agent_says_at_every_chore_is_no_memory_of_an_earlier_one(world: World) -> None:
+    chore = "can you walk me through the {0} once, I forgot how that works"
+    told = (
+        "I started at the place where the {0} is created, followed it through the {1} and stopped where it takes over."
+    )
+    for at, (one, other) in enumerate([("ledger", "batch"), ("mandate", "tariff"), ("voucher", "payout")]):
+        turn(world, chore.format(one), told.format(one, other), session=f"s{at}")
+    learn(world)
+    world.follow()
+    assert len(statements(world)) == 3
+    assert asked(world, chore.format("ledger"))["ids"] == []
+
+
 def test_nothing_is_told_twice_in_a_session(world: World) -> None:
     remember(world, CAUSE)
     assert asked(world)["ids"]

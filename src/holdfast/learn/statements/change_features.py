@@ -129,7 +129,8 @@ _IS_GONE = (
 )
 # What is said of people, firms and services that are there no longer.
 _LEFT = (
-    r"(?:(?:is |was |has |have |are |'s )?(?:moved|retired|quit|resigned|died|gone|passed away)|retires|quits|moves (?:on|to)|"
+    r"(?:(?:is |was |has |have |are )?(?:moved|retired|quit|resigned|died|gone|passed away)|retires|quits|"
+    r"moves (?:on|to)|"
     r"(?:is |are )?(?:closing|leaving|moving|retiring|shutting down|going away)|changed jobs|can'?t deliver|"
     r"macht zu|hört auf|ist weg\w*|weggezogen|gekündigt|in rente|in elternzeit)\b"
 )

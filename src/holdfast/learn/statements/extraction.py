@@ -29,7 +29,8 @@ _REFERS = re.compile(
 )
 # A user's wish for another value of what the sentence before is about.
 _BIDS = re.compile(
-    r"^(?:(?:so|please|then|better)[, ]+)?(?:make|set|put|change|raise|lower|cut|turn|move) (?:it|that|them|those)\b.*\d", re.I
+    r"^(?:(?:so|please|then|better)[, ]+)?(?:make|set|put|change|raise|lower|cut|turn) (?:it|that|them|those)\b.*\d",
+    re.I,
 )
 _INSERTED = re.compile(r"<(?:system-reminder|command-|local-command|ide_)|^\[Request interrupted|^Caveat:")
 # What a client itself writes above the summary of a conversation that it shortened.
@@ -127,8 +128,7 @@ def _with_referents(
             and before.source.id == one.source.id
             and not rows[place][1].listed
             and (
-                (one.worth >= LEAST_WORTH and _REFERS.match(one.text) is not None)
-                or _BIDS.match(one.text) is not None
+                (one.worth >= LEAST_WORTH and _REFERS.match(one.text) is not None) or _BIDS.match(one.text) is not None
             )
         )
         if refers and before is not None and kept and kept[-1].source.id == one.source.id:

@@ -15,10 +15,11 @@ _GERMAN = frozenset(
     "welcher welches dass ob wenn als auch noch nur schon dann denn doch kann können soll sollen muss müssen darf "
     "dürfen diese dieser dieses man mehr sehr hier jetzt alle allen bleibt".split()
 )
-COMMON = tokenizer.STOP_WORDS | _GERMAN | frozenset(
+_ENGLISH = frozenset(
     "now since also only still again we our it its is are was be been has have had with for the a an of to in on at by "
     "from that this and or so as not no up down per every each all one".split()
 )
+COMMON = tokenizer.STOP_WORDS | _ENGLISH | _GERMAN
 _ENDINGS = ("ations", "ation", "ings", "ing", "ers", "er", "ies", "ed", "es", "s", "ment")
 
 

@@ -96,7 +96,7 @@ class Comparer:
         return verdict(old, new, near)
 
     def _near(self, new: Claim, others: Sequence[str]) -> list[float]:
-        """How near each of the others is in meaning to the newer one, or to it with its prompt; 0 if that is unknown."""
+        """How near the others are in meaning to the newer one, or to it with its prompt; 0 if that is unknown."""
         vectors = self._vectors.of(self._embedder, [new.text, _with_prompt(new), *others]) if others else None
         if vectors is None or self._embedder is None:
             return [0.0] * len(others)
