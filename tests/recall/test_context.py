@@ -243,6 +243,12 @@ def test_a_doubtful_statement_says_so() -> None:
     ]
 
 
+@pytest.mark.parametrize("asked", ["Does core still run on 18?", "can you walk me through the ledger once, I forgot"])
+def test_a_question_of_the_user_is_no_wish_that_stands(asked: str) -> None:
+    said = (standing(asked, id="a", source_id="one"), standing("The port is 80", id="b", source_id="two"))
+    assert section(build(ContextSources(statements=said), 500).text, IN_FORCE) == ["The port is 80"]
+
+
 def test_what_was_said_earlier_stands_below_what_is_newer() -> None:
     said = (
         standing("Releases go out on Friday", id="old", source_id="one", newer="new", at=1),
