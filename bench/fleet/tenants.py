@@ -131,7 +131,7 @@ def resident(server: Server, tokens: dict[str, str], start: float) -> Figure:
         f"{used:.0f} MB",
         "< 400",
         used < 400,
-        "the embedding model; 48 MB of words at most are held, of the tenants that were searched last",
+        "the embedding model; 24 MB of words at most are held, of the tenants that were searched last",
     )
 
 
