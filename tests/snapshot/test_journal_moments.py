@@ -188,6 +188,23 @@ def test_what_was_given_up_does_not_come_back_by_its_journal(home: Journaled, tm
     assert elsewhere(home, tmp_path).texts() == {"Fact one."}
 
 
+def test_a_line_that_never_reached_the_vault_breaks_nothing(home: Journaled, tmp_path: Path) -> None:
+    home.remember("Fact one.")
+    moment = home.piece()
+    id = home.snapshot()
+    home.clock.now += 1_000
+    home.call("snapshot_restore", id=id, yes=True)
+    home.remember("Fact two, which is in no vault.")
+    assert home.cut()  # a line begins, and is given up before anything of it is sent
+    home.journal.queue.remove(home.journal.queue.all())
+    home.clock.now += 1_000
+    home.call("snapshot_restore", at=iso(moment), yes=True)
+    home.remember("Fact three.")
+    home.piece()
+
+    assert elsewhere(home, tmp_path).texts() == home.texts() == {"Fact one.", "Fact three."}
+
+
 def test_a_journal_that_was_off_for_a_while_is_taken_up_again(home: Journaled, tmp_path: Path) -> None:
     home.remember("Fact one.")
     home.piece()

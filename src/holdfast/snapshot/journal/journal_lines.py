@@ -82,6 +82,12 @@ def _header_in(vault: Vault, objects: Sequence[JournalObject]) -> PieceHeader | 
     return None
 
 
+def orphans(lines: dict[str, JournalLine], since: int, moment: int | None) -> list[JournalLine]:
+    """Lines begun in that time that follow one of which nothing reached the vault."""
+    found = [one for one in lines.values() if one.after and one.after not in lines]
+    return [one for one in found if one.begun >= since and _is_before(one, moment)]
+
+
 def last_written(vault: Vault, line: JournalLine) -> int:
     """When the last object of a line was cut, by its host's clock; 0 if that cannot be read."""
     header = _header_in(vault, line.objects[-1:])

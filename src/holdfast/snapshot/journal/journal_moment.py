@@ -16,6 +16,7 @@ from holdfast.snapshot.journal.journal_lines import (
     PlacedSnapshot,
     followers,
     last_written,
+    orphans,
     placed_snapshots,
     read_lines,
     reason,
@@ -105,14 +106,18 @@ def _search(vault: Vault, trust: Trust, moment: int | None, into: Path, partial:
 def _candidates(lines: dict[str, JournalLine], newest: PlacedSnapshot | None, moment: int | None) -> list[JournalLine]:
     """The lines that may lead to the moment, the likeliest first: those that took the place of the newest snapshot's,
     then that one itself, unless it was given up: then the last memory is not what followed it."""
+
+    def with_followers(root: JournalLine) -> list[JournalLine]:
+        return [*followers(lines, root.id, moment), root]
+
     if newest is not None and newest.line:
         given_up = moment is None and is_given_up(newest.identity)
         own = [lines[newest.line]] if newest.line in lines and not given_up else []
-        return [*followers(lines, newest.line, moment), *own]
-    found: list[JournalLine] = []
-    for root in roots(lines, newest.identity.created_at if newest else 0, moment)[:1]:
-        found += [*followers(lines, root.id, moment), root]
-    return found
+        lost = orphans(lines, newest.identity.created_at, moment)
+        found = [*followers(lines, newest.line, moment), *(one for root in lost for one in with_followers(root))]
+        return [*sorted(found, key=lambda one: one.id, reverse=True), *own]
+    begun = roots(lines, newest.identity.created_at if newest else 0, moment)
+    return [one for root in begun[:1] for one in with_followers(root)]
 
 
 def _is_before(one: PlacedSnapshot, moment: int | None) -> bool:
