@@ -25,7 +25,7 @@ from holdfast.embedder import embedder_from
 from holdfast.learn.statements.change_features import Similarity, signs
 from holdfast.learn.statements.changes import of_two_things, verdict
 from holdfast.learn.statements.edits import Claim, Edit
-from holdfast.learn.statements.supersession import _comparable
+from holdfast.learn.statements.supersession import _comparable, _near_enough
 from holdfast.learn.statements.values import without_values
 from holdfast.settings import load
 
@@ -35,7 +35,6 @@ RIDGE = 1.0
 STRANGERS = 1_500
 # For telling the older one below the newer: also learnt from the pairs of the dev scenarios, of which few are changes.
 TELLING_RIDGE, CHANGED_WEIGHT, OTHER_WEIGHT = 5.0, 3.0, 0.3
-LEAST_NEAR = 0.4
 NEAR = ("near", "near with prompt", "near without values")
 Array = Any
 
@@ -105,7 +104,7 @@ def _nearness(old: list[Claim], new: list[Claim], embedder: Any) -> list[Similar
 
 
 class PlayedPairs:
-    """Pairs of the dev scenarios that are compared at all, by scenario."""
+    """Pairs of the scenarios that are compared at all, by scenario."""
 
     def __init__(self, embedder: Any, names: list[str]):
         every = list(dev_pairs())
@@ -113,7 +112,7 @@ class PlayedPairs:
         rows = [
             (*one, close)
             for one, close in zip(every, near, strict=True)
-            if one[3] or _comparable(one[1].text, one[2]) or close.said >= LEAST_NEAR
+            if one[3] or _comparable(one[1].text, one[2]) or _near_enough(one[1].text, one[2].text, max(close.said, close.asked))
         ]
         rows = [one for one in rows if one[3] or not of_two_things(one[1], one[2])]
         self.scenarios = np.array([name for name, *_ in rows])

@@ -93,7 +93,7 @@ def _figure(size: int, ours: Asker, theirs: Asker, same: float) -> tuple[Figure,
         f"{ratio:.2f}",
         "" if goal is None else f"≤ {goal:g}",
         None if goal is None else ratio <= goal,
-        f"without the embedding of the question {p50(ours.embedded):.1f} / {p50(theirs.embedded):.1f} ms; some 24 statements a search, each a round trip",
+        f"without the embedding of the question {p50(ours.embedded):.1f} / {p50(theirs.embedded):.1f} ms; some 17 round trips a search",
     )
     return figure, (
         f"searches a second, for each processor, of {size:,} memories",

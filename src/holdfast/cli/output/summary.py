@@ -81,10 +81,15 @@ def recall_checked(answer: Json) -> list[str]:
 def reasons(why: Json) -> str:
     """Why a hit is there: where the words of the question stand, and the parts of its score."""
     stands = [f"{'/'.join(stems)} in {field}" for field, stems in why["fields"].items()]
-    known = {"fields", "score", "likeness"}
+    known = {"fields", "score", "likeness", "covered", "confidence"}
     parts = [f"{name} {value:+.2f}" for name, value in why.items() if name not in known and abs(value) >= LEAST_PART]
     likeness = [] if why["likeness"] is None else [f"likeness {why['likeness']:.2f}"]
-    return "; ".join([f"score {why['score']:.2f}: {', '.join(parts) or 'no matching terms'}", *likeness, *stands])
+    sure = []
+    if "confidence" in why:  # an older server says nothing of it
+        sure = [f"covers {why['covered']:.0%} of the question", f"confidence {why['confidence']:.2f}"]
+    return "; ".join(
+        [f"score {why['score']:.2f}: {', '.join(parts) or 'no matching terms'}", *likeness, *sure, *stands]
+    )
 
 
 def _for(record: Json) -> str:

@@ -296,5 +296,5 @@ def _advice(found: Measured) -> Iterator[Warned]:
             "no_embedder",
             "note",
             "Search uses keywords only",
-            "Set HOLDFAST_EMBEDDER=minilm to enable semantic search",
+            "Set HOLDFAST_EMBEDDER=local to enable semantic search",
         )
