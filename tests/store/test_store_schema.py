@@ -58,7 +58,19 @@ def test_a_fresh_table_has_exactly_the_declared_columns(fresh: Path, table: Tabl
 
 def test_every_table_of_the_schema_is_declared_or_known(fresh: Path) -> None:
     have = {name for (name,) in rows(fresh, "SELECT name FROM sqlite_schema WHERE type = 'table'")}
-    own = {"changes", "journal", "sketches", "outbox", "events", "tallies", "recalls", "vectors", "vector_codes", "vector_spaces", "followed"}
+    own = {
+        "changes",
+        "journal",
+        "sketches",
+        "outbox",
+        "events",
+        "tallies",
+        "recalls",
+        "vectors",
+        "vector_codes",
+        "vector_spaces",
+        "followed",
+    }
     words = {"word_rows", "word_again", "word_gone", "word_states", "word_segments", "word_postings"}
     assert have - own - words == {table.name for table in TABLES}
 
