@@ -63,6 +63,13 @@ def test_an_event_makes_the_requests_that_were_recorded(run: dict[str, Any]) -> 
     assert timeless(known) == timeless(run["requests"])
 
 
+@pytest.mark.parametrize(("source", "sent"), [("compact", True), ("clear", True), ("resume", False), (7, False)])
+def test_a_start_after_which_the_agent_knows_nothing_says_so(source: Any, sent: bool) -> None:
+    told = Server()
+    ran("session-start", {"session_id": "s", "hook_event_name": "SessionStart", "source": source}, told)
+    assert ("source" in told.requests[0]["body"]) is sent
+
+
 def test_every_recorded_event_is_known() -> None:
     assert {run["event"] for run in RECORDED} | OWN == set(EVENTS)
 

@@ -10,7 +10,7 @@ import psycopg
 import pytest
 from hashing_embedder import HashingEmbedder
 from patience import until
-from postgres_server import as_admin
+from postgres_server import as_admin, empty_schema
 from sample_records import TENANT, add
 from world import World, running
 
@@ -20,6 +20,7 @@ from holdfast.core.system import SystemClock
 from holdfast.intake.embed_queue import EmbedQueue
 from holdfast.learn.statements.learner import TURNS
 from holdfast.serve.background import learning_thread
+from holdfast.serve.background.drill_schedule import DrillSchedule
 from holdfast.serve.background.learning_thread import LearningThread
 from holdfast.serve.background.maintenance import Maintenance
 from holdfast.serve.background.schedule import SnapshotSchedule
@@ -265,3 +266,19 @@ def test_servers_learn_of_one_memory_together(url: str, quick_folder: Path) -> N
                 return db.execute(sql, (TURNS,)).fetchone() == (True,)
 
         until(are_read, "both were read")
+
+
+def test_one_server_of_a_fleet_drills_and_the_others_do_not(tmp_path: Path) -> None:
+    (tmp_path / "vault").mkdir()
+    url, vault = empty_schema(), f"file://{tmp_path}/vault"
+    one, other = (World(tmp_path / name, store=url, vault=vault) for name in ("one", "other"))
+    one.call("remember", content="The lamp oil is in the cellar.")
+    one.call("snapshot_create")
+
+    for world in (one, other, one):
+        DrillSchedule(world.engine).run_once()
+
+    assert [len(world.call("drill_list")["drills"]) for world in (one, other)] == [1, 0]
+    assert other.call("drill")["sound"], "on request it does"
+    one.close()
+    other.close()

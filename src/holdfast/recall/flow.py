@@ -175,7 +175,9 @@ def _ranked(
     if not candidates:
         return []
     corpus = _corpus(own)
-    asked = RankingQuery(question.query, tuple(corpus.frequency), ctx.clock.now_ms(), _read(ctx, question.query))
+    model = ctx.embedder.name if ctx.embedder else ""
+    read = _read(ctx, question.query)
+    asked = RankingQuery(question.query, tuple(corpus.frequency), ctx.clock.now_ms(), read, model)
     # More than wanted: repetitions are of one group.
     most = len(candidates) if question.per_session or same else 4 * question.limit + 20
     best = rank(asked, list(candidates.values()), corpus, most)

@@ -40,6 +40,7 @@ PAGES: dict[str, tuple[str, Json, str]] = {
     "graph": ("folder_graph", {"limit": 40}, "project"),
     "replay": ("replay_frames", {"limit": 200}, "sessionId"),
     "snapshots": ("snapshot_list", {"limit": 30}, ""),
+    "drills": ("drill_list", {"limit": 30}, ""),
 }
 
 

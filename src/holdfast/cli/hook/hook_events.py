@@ -20,6 +20,7 @@ LEAST = 0.1
 MOST_PIECES = 8
 
 MESSAGE_CHARS, TASK_CHARS = 4000, 2000
+ANEW = ("compact", "clear")  # starts of a session whose agent has lost what it was told
 COMPACT_TOKENS = 1500
 
 _FILE_TOOLS = frozenset({"edit", "write", "create", "read", "view", "glob", "grep"})
@@ -82,6 +83,9 @@ def session_start(call: HookCall) -> str:
     """Open the session; its context goes to the agent unless the user turned that off."""
     session = read.session(call.data, f"ses_{call.now_ms():x}")
     body = {"sessionId": session, **call.place, "timestamp": call.now}
+    source = call.field("source")
+    if source in ANEW:
+        body["source"] = source
     answer = call.deliver("/agentmemory/session/start", body, START)
     if call.wants("AGENTMEMORY_INJECT_CONTEXT") == "false":
         return ""

@@ -38,6 +38,7 @@ from holdfast.store.port import Condition, where
 from holdfast.store.tables import COMMITS, OBSERVATIONS, SESSIONS
 
 _NO_TEXT = CleanText("")
+FORGETTING = ("compact", "clear")  # starts after which the agent no longer has what it was told before
 SLICE_CHARS = 6_000_000  # hooks send up to 4 MB of lines at a time
 
 
@@ -146,6 +147,9 @@ class SessionStart(Request):
     title: CleanLine | None = None
     timestamp: Time | None = Field(default=None, description="Start time. Default: now.")
     context: bool = Field(default=True, description="Return the context for the session.")
+    source: CleanName | None = Field(
+        default=None, description="Why it starts, as hooks report it. After compact or clear, nothing counts as told."
+    )
 
 
 class SessionStartAnswer(TypedDict):
@@ -170,7 +174,8 @@ def session_start(ctx: CallContext, ask: SessionStart) -> SessionStartAnswer:
     text = ""
     if ask.context:
         made = context_for(ctx, session.project, ask.session_id, ctx.settings.token_budget, ask.agent_id)
-        note_shown(ctx, session.id, (id for one in made.told for id in one.ids))
+        told = (id for one in made.told for id in one.ids)
+        note_shown(ctx, session.id, told, anew=ask.source in FORGETTING)
         text = made.text
     answer: SessionStartAnswer = {"session": _with_summary(shape(session), summary), "context": text}
     drill = drill_status(snapshot_context(ctx)) if ctx.live is not None else DrillStatus()

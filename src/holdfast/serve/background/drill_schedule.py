@@ -22,6 +22,7 @@ from holdfast.recall.check.snapshot_answers import has_answers
 from holdfast.snapshot.drill.drill_run import DrillOptions
 from holdfast.snapshot.drill.drill_status import drill_status
 from holdfast.snapshot.repo.context import SnapshotContext, snapshot_context
+from holdfast.snapshot.repo.entries import ids_on, newest_first
 from holdfast.snapshot.repo.jobs import EXCHANGES, done_works
 from holdfast.store.fleet.fleet_port import claimed
 from holdfast.store.queries.vector_counts import vectors_of
@@ -126,11 +127,11 @@ class DrillSchedule(BackgroundThread):
         """Note how the newest snapshot answers that was not noted yet."""
         if not self._is_free() or not read_questions(context.home, ctx.tenant):
             return
-        for one in list(context.repo.each())[:NOTED]:
-            if one.damaged or one.id in self._passed or has_answers(context.home, ctx.tenant, one.id):
+        for id in newest_first(ids_on(context.repo.root))[:NOTED]:
+            if id in self._passed or has_answers(context.home, ctx.tenant, id):
                 continue
-            if note_snapshot(ctx, one.id, self._stop.is_set) is None:
-                self._passed.add(one.id)
+            if note_snapshot(ctx, id, self._stop.is_set) is None:
+                self._passed.add(id)
             return
 
     # Drills

@@ -113,7 +113,7 @@ class LearningThread(BackgroundThread):
                 self._learn_of(tenant)
                 self._learnt[tenant] = last
                 # What was learnt is no event of a session. One that came meanwhile has rested a little later.
-                self._noticed[tenant] = self._engine.store.last_seqs(own=True).get(tenant, last)
+                self._noticed[tenant] = self._engine.store.last_seq(tenant)
                 if now >= self._rests.get(tenant, now) + 2 * IDLE_LOOK_SECONDS:
                     self._rests.pop(tenant, None)
 
