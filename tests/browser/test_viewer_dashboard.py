@@ -29,13 +29,15 @@ def test_it_shows_what_is_known_and_whether_it_is_safe(page: Page, server: Serve
     expect(page.locator("[data-count=memories]")).to_have_text(str(len(FACTS)))
     expect(page.locator("[data-count=observations]")).to_have_text("15")
     expect(page.locator("[data-count=sessions]")).to_have_text("3")
-    expect(page.get_by_role("list", name="What to do").first).to_contain_text("This memory has no snapshot yet")
+    expect(page.get_by_role("list", name="What to do").first).to_contain_text(
+        "This machine has no snapshot of this memory yet"
+    )
     assert "every day" in card(page, "Snapshots")
     assert "none: keyword search only" in card(page, "Index")
     assert str(server.home) in card(page, "Disk")
     assert server.post("/snapshots").status_code == 201
     expect(page.get_by_role("region", name="Snapshots", exact=True)).to_contain_text("not signed")
-    expect(page.get_by_text("This memory has no snapshot yet")).to_have_count(0)
+    expect(page.get_by_text("This machine has no snapshot of this memory yet")).to_have_count(0)
     page.locator(".u-legend").wait_for()
     shoot(page, "dashboard")
 
@@ -85,6 +87,28 @@ def test_keys_that_would_be_missed_and_what_waits_for_the_vault_are_told_in_both
             for sentence in sentences:
                 expect(page.get_by_text(sentence)).to_be_visible()
             expect(page.get_by_text("holdfast vault sync")).to_be_visible()
+
+
+def test_the_last_proven_restore_and_a_drill_that_failed_are_told_in_both_languages(
+    watched: Callable[..., tuple[Page, Watch]], tmp_path: Path
+) -> None:
+    world = World(tmp_path / "memory")
+    world.call("remember", content="The lamp oil is in the cellar.")
+    world.call("snapshot_create")
+    world.call("drill")
+    bundle = next((tmp_path / "memory" / "snapshots").rglob("*.tar.zst"))
+    bundle.write_bytes(bundle.read_bytes()[:-1] + b"x")
+    world.call("drill")
+    world.close()
+    with serving(tmp_path / "memory") as server:
+        for locale, told in (
+            ("en-GB", ("Last proven restore", "the last drill failed", "The last restore drill failed")),
+            ("zh-CN", ("上次验证的恢复", "上次演练失败", "上次恢复演练失败")),
+        ):
+            page, _ = watched(locale=locale)
+            open_panel(page, server.url)
+            for words in told:
+                expect(page.get_by_text(words).first).to_be_visible()
 
 
 def test_a_plot_that_could_not_be_loaded_is_drawn_later(watch: Watch, server: Server) -> None:

@@ -147,6 +147,16 @@ def test_a_memory_that_cannot_be_written_still_gives_its_context() -> None:
     assert server.requests[-1]["body"]["project"] == server.requests[0]["body"]["project"]
 
 
+def test_a_session_starts_with_the_alarm_that_its_user_has_to_hear() -> None:
+    class Alarmed(Server):
+        def __call__(self, method: str, path: str, body: object, timeout: float) -> dict[str, Any] | None:
+            return {"context": "known facts", "alarm": "The last restore drill failed"}
+
+    told = ran("session-start", {"session_id": "s", "cwd": "/work/shop"}, Alarmed("")).stdout
+    assert "known facts" in told
+    assert "The last restore drill failed" in told
+
+
 def test_context_can_be_turned_off() -> None:
     told = Server("facts")
     assert ran("session-start", {"session_id": "s"}, told, AGENTMEMORY_INJECT_CONTEXT="false").stdout == ""

@@ -13,7 +13,7 @@ from typing import TypeVar
 import zstandard
 
 from holdfast.context import HOUR_MS
-from holdfast.core.errors import DataReadOnly, RateLimited
+from holdfast.core.errors import DataDamaged, DataReadOnly, RateLimited
 from holdfast.core.version import VERSION
 from holdfast.snapshot.bundle.encryption import fingerprint
 from holdfast.snapshot.bundle.manifest import bundle_name, manifest_bytes, signed_bytes
@@ -28,6 +28,7 @@ from holdfast.snapshot.bundle.types import (
     Redaction,
 )
 from holdfast.snapshot.bundle.writer import pack
+from holdfast.snapshot.journal.journal_lines import POSITION
 from holdfast.snapshot.remote.layout import StagedMemory
 from holdfast.snapshot.remote.local_chunks import cut, lies_in_chunks, staged_bytes
 from holdfast.snapshot.repo.context import SnapshotContext
@@ -156,10 +157,21 @@ def _packed(
     vaults = (options.vault, context.settings.vault)
     capture = capture_memory(context, staging, redact=redact, check=False)
     # Not beside the packing: that keeps two processors busy by itself, and writers would wait longer meanwhile.
-    check_store(_store_of(capture))
+    try:
+        check_store(_store_of(capture))
+    except DataDamaged:
+        _note_damage(context)
+        raise
     if lies_in_chunks(context, vaults, staged_bytes(capture)):
         return capture, cut(context, capture, staging, id, recipients)
     return capture, pack(capture, staging / bundle_name(id, bool(recipients)), id, recipients)
+
+
+def _note_damage(context: SnapshotContext) -> None:
+    """Let the memory know that it is damaged, as a read that met it would, with what helps."""
+    if context.live is not None:
+        context.live.store.verify()
+    _check_undamaged(context)
 
 
 def _said(asked: T | None, usual: T) -> T:
@@ -215,7 +227,7 @@ def _sealed(
         left=() if recipients else capture.left,
         hidden_left=len(capture.left) if recipients else 0,
         recipients=tuple(fingerprint(one) for one in recipients),
-        tools=tuple(sorted(_tools().items())),
+        tools=tuple(sorted((_tools() | ({POSITION: capture.journal} if capture.journal else {})).items())),
     )
     keyring = context.keyring
     # Where there is a key, what is not signed is not trusted: then all is signed unless that is not wanted. A memory

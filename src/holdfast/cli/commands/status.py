@@ -10,7 +10,7 @@ import dataclasses
 from typing import TYPE_CHECKING
 
 from holdfast.cli.command_table import endpoint
-from holdfast.cli.commands.dashboard import age
+from holdfast.cli.commands.dashboard import age, proven
 from holdfast.cli.memory_location import connection_of, settings_of
 from holdfast.cli.output.render import print_json, print_lines, size
 from holdfast.daemon import running_server
@@ -19,6 +19,8 @@ from holdfast.local.spool import spool_status
 if TYPE_CHECKING:
     from holdfast.core.model import Json
     from holdfast.settings import Settings
+
+SAVE = "Save something: holdfast remember TEXT"
 
 
 def status(given: argparse.Namespace) -> int:
@@ -38,10 +40,10 @@ def _status(given: argparse.Namespace, settings: Settings) -> Json:
     if not settings.url:
         answer["spool"] = spool_status(str(settings.folder))._asdict()
         if not settings.folder.is_dir():
-            return answer
+            return {**answer, "isFile": settings.folder.exists()}
     with connection_of(given, dataclasses.replace(settings, daemon=False)) as connection:
         seen = connection.call(endpoint("overview"), {"days": 1})
-    return {**answer, **{name: seen[name] for name in ("status", "version", "counts", "snapshots", "warnings")}}
+    return {**answer, **{name: seen[name] for name in ("status", "version", "now", "counts", "snapshots", "warnings")}}
 
 
 def lines_of(answer: Json) -> list[str]:
@@ -51,9 +53,12 @@ def lines_of(answer: Json) -> list[str]:
     if answer["folder"]:
         lines.append(f"folder: {answer['folder']}, port {answer['port']}")
     if "counts" not in answer:
-        return [*lines, "memory: none yet. Save something: holdfast remember TEXT"]
+        file = answer["isFile"]
+        return [*lines, "memory: none; the folder is a file" if file else f"memory: none yet. {SAVE}"]
     counts = ", ".join(f"{count:,} {name}" for name, count in answer["counts"].items())
     lines += [f"memory: {counts or 'cannot be read'}", f"snapshots: {_snapshots(answer['snapshots'])}"]
+    if answer["snapshots"]["newest"]:
+        lines.append(f"restore: {proven(answer['snapshots']['drill'], answer['now'])}")
     if "spool" in answer:
         lines.append(f"spool: {_spool(answer['spool'])}")
     for one in answer["warnings"]:
@@ -64,7 +69,7 @@ def lines_of(answer: Json) -> list[str]:
 def _snapshots(state: Json) -> str:
     newest = state["newest"]
     if newest is None:
-        return "none yet"
+        return "none on this machine"
     return f"{state['count']}, {size(state['bytes'])}; the last intact one is {age(newest['ageMs'])} old"
 
 

@@ -89,7 +89,7 @@ def session_start(call: HookCall) -> str:
     answer = call.deliver("/agentmemory/session/start", body, START)
     if call.wants("AGENTMEMORY_INJECT_CONTEXT") == "false":
         return ""
-    told = (_context(answer) or _readable(call, answer), _missing(answer), _lost(call, answer))
+    told = (_context(answer) or _readable(call, answer), _missing(answer), _lost(call, answer), _alarm(answer))
     return _shaped(call, "SessionStart", "\n\n".join(filter(None, told)))
 
 
@@ -323,6 +323,11 @@ def _missing(answer: dict[str, Any] | None) -> str:
     """Why the agent gets no context, or not all of it, other than because nothing is known."""
     said = answer.get("unavailable") or answer.get("notice") if answer else None
     return f"Holdfast cannot recall everything: {said}" if said else ""
+
+
+def _alarm(answer: dict[str, Any] | None) -> str:
+    said = answer.get("alarm") if answer else None
+    return f"Holdfast, for the user: {said}" if isinstance(said, str) else ""
 
 
 def _lost(call: HookCall, answer: dict[str, Any] | None) -> str:

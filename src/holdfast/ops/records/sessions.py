@@ -32,6 +32,8 @@ from holdfast.ops.query.context import context_for
 from holdfast.projects import of_project, project_for_write, project_of_event
 from holdfast.recall.context.reminders import note_shown
 from holdfast.recall.context.summaries import summaries_of
+from holdfast.snapshot.drill.drill_status import DrillStatus, drill_status
+from holdfast.snapshot.repo.context import snapshot_context
 from holdfast.store.port import Condition, where
 from holdfast.store.tables import COMMITS, OBSERVATIONS, SESSIONS
 
@@ -153,6 +155,7 @@ class SessionStart(Request):
 class SessionStartAnswer(TypedDict):
     session: SessionShape
     context: str
+    alarm: NotRequired[str]  # what the user has to know: a restore drill failed
 
 
 def session_start(ctx: CallContext, ask: SessionStart) -> SessionStartAnswer:
@@ -174,7 +177,9 @@ def session_start(ctx: CallContext, ask: SessionStart) -> SessionStartAnswer:
         told = (id for one in made.told for id in one.ids)
         note_shown(ctx, session.id, told, anew=ask.source in FORGETTING)
         text = made.text
-    return {"session": _with_summary(shape(session), summary), "context": text}
+    answer: SessionStartAnswer = {"session": _with_summary(shape(session), summary), "context": text}
+    drill = drill_status(snapshot_context(ctx)) if ctx.live is not None else DrillStatus()
+    return {**answer, "alarm": f"{drill.alarm}. {drill.remedy}"} if drill.alarm else answer
 
 
 class SessionTranscript(Request):

@@ -12,6 +12,7 @@ from holdfast.core.model import Memory, Note, Statement
 from holdfast.core.session_keys import key_of
 from holdfast.core.times import iso
 from holdfast.projects import project_names
+from holdfast.recall.check.question_intake import note_question
 from holdfast.recall.context.build import CLOSING, OPENING
 from holdfast.recall.context.current_statements import newest_statements
 from holdfast.recall.context.escape import line
@@ -54,7 +55,9 @@ def reminder(ctx: CallContext, session_id: str, project: str, prompt: str, agent
     reader = ctx.store.read()
     key = ctx.session_key(reader, session_id)
     told = shown_ids(ctx, reader, key)
-    hits = search(ctx, Question(prompt, limit=LOOKED_AT, project=project, agent=agent))
+    question = Question(prompt, limit=LOOKED_AT, project=project, agent=agent)
+    hits = search(ctx, question)
+    note_question(ctx, question, hits, key)
     bearing = [hit for hit in hits if _bears(hit) and not _of_session(hit, key)]
     stock = stock_phrases(newest_statements(ctx, reader, project_names(ctx, project), agent)) if bearing else set()
     said = {id(hit): [one for one in statements_of(ctx, reader, hit) if one.id not in stock] for hit in bearing}

@@ -37,7 +37,8 @@ function Panel({ api, live, say, go }) {
   });
   if (error && !data) return html`<${Failed} error=${error} say=${say} retry=${reload} />`;
   if (!data) return html`<h1>${say("title")}</h1><p class="faint" role="status">${say("loading")}</p>`;
-  const empty = !Object.values(data.counts).some(Boolean);
+  const unread = !Object.keys(data.counts).length; // a warning has the reason
+  const empty = !unread && !Object.values(data.counts).some(Boolean);
   return html`
     <header>
       <h1>${say("title")}</h1>
@@ -49,10 +50,10 @@ function Panel({ api, live, say, go }) {
     ${empty && html`<div class="card"><${Empty} title=${say("emptyTitle")} text=${say("emptyText")}
       command=${'holdfast remember "The staging server is rebuilt every night at three."'}>
       <p>${say("emptyConnect")}</p><//></div>`}
-    <div class="figures">${FIGURES.map(([name, panel]) => html`<${Figure} key=${name} name=${name} panel=${panel} count=${data.counts[name]} say=${say} />`)}</div>
+    ${!unread && html`<div class="figures">${FIGURES.map(([name, panel]) => html`<${Figure} key=${name} name=${name} panel=${panel} count=${data.counts[name]} say=${say} />`)}</div>`}
     <div class="dash">
       <div class="stack">
-        ${!empty && html`<${Growth} growth=${data.growth} say=${say} />`}
+        ${!empty && !unread && html`<${Growth} growth=${data.growth} say=${say} />`}
         <div class="cards">
           <${Snapshots} snapshots=${data.snapshots} say=${say} />
           <${Index} data=${data} say=${say} />
@@ -88,7 +89,7 @@ function Figure({ name, panel, count, say }) {
   return panelOf(panel) ? html`<a class="card figure" href=${hashOf(panel)}>${inside}</a>` : html`<div class="card figure">${inside}</div>`;
 }
 
-const ABOUT_SNAPSHOTS = new Set(["snapshot_damaged", "no_snapshot", "snapshot_old", "unsigned", "no_vault", "vault_plain"]);
+const ABOUT_SNAPSHOTS = new Set(["snapshot_damaged", "no_snapshot", "snapshot_old", "unsigned", "no_vault", "vault_plain", "drill_failed", "drill_locked", "drill_old"]);
 const KINDS = { error: "bad", warning: "warn", note: "" };
 
 function Warnings({ warnings, say }) {
@@ -137,12 +138,21 @@ function Snapshots({ snapshots, say }) {
         ? html`<${Time} value=${newest.createdAt} say=${say} /> <${Mark} good=${newest.signed} words=${["signed", "unsigned"]} say=${say} />
           <${Mark} good=${newest.encrypted} words=${["encrypted", "plain"]} say=${say} />`
         : html`<span class="badge warn">${say("noSnapshot")}</span>`}</dd>
+      <dt>${say("proven")}</dt><dd><${Proven} drill=${snapshots.drill} say=${say} /></dd>
       <dt>${say("kept")}</dt><dd>${say("keptText", { count: snapshots.count, size: bytes(snapshots.bytes, say) })}</dd>
       <dt>${say("schedule")}</dt><dd>${schedule(snapshots.everySeconds, say)}</dd>
       ${snapshots.path && html`<dt>${say("where")}</dt><dd><${Text} value=${snapshots.path} kind="code" /></dd>`}
       <dt>${say("vault")}</dt><dd>${snapshots.vault === "yes" ? say("yes") : snapshots.vault ? html`<${Text} value=${snapshots.vault} kind="code" />` : html`<span class="faint">${say("noVault")}</span>`}</dd>
     </dl>
   </section>`;
+}
+
+// When a restore was last seen to work, and what it answered.
+function Proven({ drill, say }) {
+  const failed = drill.last === "failed" && html`<span class="badge bad">${say("drillFailed")}</span> `;
+  if (!drill.provenAt) return html`${failed}<span class="faint">${say(drill.everySeconds ? "notProven" : "notDrilled")}</span>`;
+  return html`${failed}<${Time} value=${drill.provenAt} say=${say} /> <${Mark} good=${drill.signed} words=${["signed", "unsigned"]} say=${say} />
+    ${drill.asked ? html`<span class="faint">${say("provenAnswers", { same: drill.same, asked: drill.asked })}</span>` : null}`;
 }
 
 function Mark({ good, words, say }) {

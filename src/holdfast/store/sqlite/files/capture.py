@@ -6,20 +6,22 @@ instead: nothing of theirs is ever in the copy, not even in a page that is free.
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
 import apsw
 
 from holdfast.core.errors import DataDamaged
 from holdfast.store.engine_port import CapturedFile
+from holdfast.store.journal.journal_port import JournalPlace
+from holdfast.store.sqlite.changes.change_rows import place_in
 from holdfast.store.sqlite.database import migrate, open_reader
 from holdfast.store.sqlite.faults import as_faults
 from holdfast.store.sqlite.files.copy_rows import (
     FAR,
     attach,
     copy_tenants,
-    counted,
     counter,
     drop_place,
     has_others,
@@ -28,6 +30,7 @@ from holdfast.store.sqlite.files.copy_rows import (
     set_counter,
     tally_again,
 )
+from holdfast.store.sqlite.integrity import verify_rows
 from holdfast.store.tables import AUDIT, MEMORIES, SESSIONS, TABLES
 
 
@@ -45,31 +48,34 @@ def capture_store(source: Path, into: Path, tenant: str, *, check: bool = True) 
         with as_faults():
             db.execute("PRAGMA mmap_size = 0").fetchall()  # every page is read once: mapped, they would all be held
             alone = not has_others(db, tenant)
-            if not (alone and _copy_pages(db, into, tenant)):
-                _copy_rows(source, into, tenant)
+            journal = _copy_pages(db, into, tenant) if alone else False
+            if journal is False:
+                journal = _copy_rows(source, into, tenant)
     finally:
         db.close()
     if check:
         check_store(into)
-    return describe(into)
+    return replace(describe(into), journal=journal or None)
 
 
-def _copy_pages(db: apsw.Connection, into: Path, tenant: str) -> bool:
-    """Copy the whole file in one step; False if another tenant came in the moment before."""
+def _copy_pages(db: apsw.Connection, into: Path, tenant: str) -> JournalPlace | Literal[False] | None:
+    """Copy the whole file in one step, and how far its journal was then; False if another tenant came in the moment
+    before."""
     into.unlink(missing_ok=True)
     copy = make_private(into)
     try:
         with copy.backup("main", db, "main") as backup:
             backup.step(-1)  # one read transaction: in steps, every write would restart the copy
         copy.execute("PRAGMA main.journal_mode = OFF").fetchall()  # the copy came with its log switched on
+        journal = place_in(copy, tenant)
         with copy:
             drop_place(copy)
-        return not has_others(copy, tenant)
+        return False if has_others(copy, tenant) else journal
     finally:
         copy.close()
 
 
-def _copy_rows(source: Path, into: Path, tenant: str) -> None:
+def _copy_rows(source: Path, into: Path, tenant: str) -> JournalPlace | None:
     into.unlink(missing_ok=True)
     copy = make_private(into)
     try:
@@ -80,28 +86,30 @@ def _copy_rows(source: Path, into: Path, tenant: str) -> None:
             copy.execute(f"INSERT INTO main.followed SELECT * FROM {FAR}.followed")
             set_counter(copy, counter(copy, FAR))
             tally_again(copy)
+            journal = place_in(copy, tenant, FAR)
     finally:
         copy.close()
+    return journal
 
 
 def check_store(path: Path) -> None:
     """Read a captured file to its end.
 
     Raises:
-        DataDamaged: a page is broken, or rows are missing or too many.
+        DataDamaged: a page is broken, a row is not as it was written, or rows are missing or too many.
     """
     db = open_private(path)
     try:
         with as_faults():
-            # All of it: damage is found while the memory it was made of is still there to be repaired.
+            # All of it: damage is found while the memory it was made of is still there to be repaired, and a restore
+            # refuses a snapshot for a single changed row.
             if db.execute("PRAGMA integrity_check(1)").get != "ok":
                 raise DataDamaged("capture: the copy of the store is damaged")
-            tallies = _tallies(db)
-            wrong = [table.name for table in TABLES if counted(db, table.name) != tallies.get(table.name, (0, 0))]
+            found = verify_rows(db)
     finally:
         db.close()
-    if wrong:
-        raise DataDamaged(f"capture: row count of {', '.join(wrong)} differs")
+    if found:
+        raise DataDamaged(f"capture: the store is damaged ({found[0].table}: {found[0].message})")
 
 
 def _tallies(db: apsw.Connection) -> dict[str, tuple[int, int]]:
