@@ -88,6 +88,7 @@ bench: $(DEV_STAMP) weights weights-minilm
 	$(BIN)/python bench/snapshots.py
 	$(BIN)/python bench/increments.py --page
 	$(BIN)/python bench/vaults.py
+	$(BIN)/python bench/journal.py --page
 	$(BIN)/python bench/redaction.py
 	$(BIN)/python bench/learning.py
 	$(BIN)/python bench/mechanisms.py

@@ -174,7 +174,11 @@ def measure(
 
 
 def table(rows: dict[tuple[str, str], list[Row]], level: str, title: str) -> list[str]:
-    lines = [f"**{title}, {level} level**", "", "| way | R@5 | R@10 | 95 % of R@10 | any@10 | all@10 | MRR | 95 % of MRR |"]
+    lines = [
+        f"**{title}, {level} level**",
+        "",
+        "| way | R@5 | R@10 | 95 % of R@10 | any@10 | all@10 | MRR | 95 % of MRR |",
+    ]
     lines.append("|---|---|---|---|---|---|---|---|")
     for (name, of), found in rows.items():
         if of == level:

@@ -42,6 +42,7 @@ INSIDE: dict[str, Levels] = {
         ("repo",),
         ("sources", "merge"),
         ("remote", "nexo"),
+        ("journal",),
         ("verify", "status", "prune", "damaged_generations"),
         ("resolve",),
         ("browse", "scrub"),
@@ -53,7 +54,7 @@ INSIDE: dict[str, Levels] = {
         ("recovery", "drill"),
     ),
     "store": (
-        ("vector_values",),
+        ("vector_values", "journal"),
         ("port", "data_folder", "tokenizer", "kernel", "fleet"),
         ("minhash", "quantization", "damage", "unavailable", "rows", "engine_port", "fulltext", "quota"),
         ("tables", "envelope"),
@@ -65,7 +66,7 @@ INSIDE: dict[str, Levels] = {
     ),
     "store.sqlite": (
         ("faults", "event_queue", "recall_counts", "minhash_index", "database", "row_check", "word_rows", "word_check"),
-        ("vectors",),
+        ("vectors", "changes"),
         ("integrity", "reader"),
         ("tx", "files"),
         ("group_commit",),

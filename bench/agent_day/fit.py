@@ -154,7 +154,9 @@ def report(name: str, data: Labelled, embedder: Any) -> None:
         area, precision = ranks_right(np.array([one.worth for one in weighed]), data.worth)
         kept = data.worth > 0
         same = np.mean([one.kind == label for one, label in zip(weighed, data.labels, strict=True) if label != "none"])
-        print(f"{name}, {how}: area {area:.3f}, average precision {precision:.3f}, kind {same:.2f} of {int(kept.sum())}")
+        print(
+            f"{name}, {how}: area {area:.3f}, average precision {precision:.3f}, kind {same:.2f} of {int(kept.sum())}"
+        )
 
 
 def main() -> None:

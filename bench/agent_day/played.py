@@ -48,7 +48,9 @@ def said(scenario: Scenario) -> list[Said]:
             for one in kept:
                 is_own = one.text in own
                 is_gold = is_own and any(says(one.text, any_of) for any_of in gold)
-                found.append(Said(number, one, SentencePosition(turn.prompt, in_prompt, len(kept)), edits, is_own, is_gold))
+                found.append(
+                    Said(number, one, SentencePosition(turn.prompt, in_prompt, len(kept)), edits, is_own, is_gold)
+                )
     return found
 
 

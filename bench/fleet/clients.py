@@ -66,5 +66,3 @@ def tokens_of(port: int, tenants: Sequence[str]) -> dict[str, str]:
 
     with ThreadPoolExecutor(8) as threads:
         return dict(zip(tenants, threads.map(make, tenants), strict=True))
-
-

@@ -1,6 +1,6 @@
 """Many tenants: the first search of one that the server never saw, and what a server takes that serves all of them.
 
-    python -m fleet.tenants [--tenants 1000] [--memories 1000]        (in bench/)
+python -m fleet.tenants [--tenants 1000] [--memories 1000]        (in bench/)
 """
 
 from __future__ import annotations
@@ -78,7 +78,9 @@ def search(client: Client, question: str, meter: Meter | None = None) -> tuple[f
     return took, (meter.milliseconds() if meter else 0.0) - before
 
 
-def never_seen(server: Cluster, ours: Server, theirs: Server, tokens: dict[str, str], alone: dict[str, str], sampled: int) -> Figure:
+def never_seen(
+    server: Cluster, ours: Server, theirs: Server, tokens: dict[str, str], alone: dict[str, str], sampled: int
+) -> Figure:
     """The first search of random tenants, and in turns the embedded server's, which has searched its tenants before."""
     chance, asked = random.Random(2), questions(60)
     for tenant, token in alone.items():  # warm
@@ -129,7 +131,7 @@ def resident(server: Server, tokens: dict[str, str], start: float) -> Figure:
         f"{used:.0f} MB",
         "< 400",
         used < 400,
-        "the embedding model; 48 MB of words at most are held, of the tenants that were searched last",
+        "the embedding model; 24 MB of words at most are held, of the tenants that were searched last",
     )
 
 

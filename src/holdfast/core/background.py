@@ -63,6 +63,39 @@ class RecallCounter:
 
 
 @dataclass(frozen=True, slots=True)
+class JournalLag:
+    """How far the journal of a memory in the vault is behind the memory."""
+
+    since: int | None  # the moment up to which the vault has everything; None if it has everything
+    pieces: int  # that wait on the disk
+    bytes: int
+    fault: str | None  # why the last one was not sent or cut
+
+    def seconds(self, now_ms: int) -> float:
+        return 0.0 if self.since is None else max(0, now_ms - self.since) / 1000
+
+
+class JournalProgress:
+    """What the threads that write the journal report to those who ask, by tenant."""
+
+    def __init__(self) -> None:
+        self._lags: dict[str, JournalLag] = {}
+
+    def report(self, tenant: str, lag: JournalLag) -> None:
+        self._lags = {**self._lags, tenant: lag}
+
+    def clear(self) -> None:
+        self._lags = {}
+
+    def of(self, tenant: str) -> JournalLag | None:
+        """None where no journal is written."""
+        return self._lags.get(tenant)
+
+    def all(self) -> dict[str, JournalLag]:
+        return self._lags
+
+
+@dataclass(frozen=True, slots=True)
 class AnsweredRecord:
     """A record that answered a question: its id, that of its line of versions, and of what its text was."""
 

@@ -20,6 +20,7 @@ from holdfast.core.metrics import MEDIA_TYPE
 from holdfast.engine import Engine
 from holdfast.ops.openapi import openapi
 from holdfast.serve.background.drill_schedule import DrillSchedule
+from holdfast.serve.background.journal_thread import JournalThreads
 from holdfast.serve.background.learning_thread import LearningThread
 from holdfast.serve.background.maintenance import Maintenance
 from holdfast.serve.background.schedule import SnapshotSchedule
@@ -59,6 +60,7 @@ class App:
         self.maintenance = Maintenance(engine)
         self.learning = LearningThread(engine)
         self.schedule = SnapshotSchedule(engine)
+        self.journal = JournalThreads(engine)
         self.drills = DrillSchedule(engine)
         self.spool = SpoolIntake(engine)
         self.broker = Broker(engine) if engine.settings.nats_url else None
@@ -105,6 +107,7 @@ class App:
         self.maintenance.start()
         self.learning.start()
         self.schedule.start()
+        self.journal.start()
         self.drills.start()
         self.spool.start()
         self.batcher.start()
@@ -122,6 +125,7 @@ class App:
             await asyncio.to_thread(self.learning.stop)
             await asyncio.to_thread(self.maintenance.stop)
             await asyncio.to_thread(self.batcher.stop)
+            await asyncio.to_thread(self.journal.stop)
             await asyncio.to_thread(self.rest.keys.stop)
             self.engine.publishers.remove(self.live)
             self.pool.shutdown()

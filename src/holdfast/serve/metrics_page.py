@@ -74,6 +74,9 @@ def _snapshots(engine: Engine) -> Iterator[str]:
     contexts = [snapshot_context(engine.context(Caller(tenant=tenant, name="metrics"))) for tenant in tenants]
     ages = [age for context in contexts if (age := age_of_newest(context)) is not None]
     yield from gauge("holdfast_snapshot_age_seconds", {(): max(0, *ages) / 1000} if ages else {})
+    lags, now = engine.journal.all().values(), engine.clock.now_ms()
+    yield from gauge("holdfast_journal_behind_seconds", {(): max(one.seconds(now) for one in lags)} if lags else {})
+    yield from gauge("holdfast_journal_waiting_bytes", {(): sum(one.bytes for one in lags)} if lags else {})
     yield from gauge("holdfast_snapshots_waiting", {(): sum(len(waiting(context)) for context in contexts)})
     yield from _drills(contexts)
     yield from _recall(contexts)

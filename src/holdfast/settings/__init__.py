@@ -89,6 +89,9 @@ class Settings:
     snapshot_keep_weekly: int
     snapshot_keep_monthly: int
     snapshot_hand_per_hour: int
+    journal: bool
+    journal_keep: int
+    journal_backlog: int
     snapshot_lock_seconds: int
     drill_every: int
     drill_bytes: int

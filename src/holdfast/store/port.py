@@ -17,6 +17,7 @@ from numpy.typing import NDArray
 
 from holdfast.core.errors import DataReadOnly, Fault
 from holdfast.core.model import CleanText, Dispatch, Event, Json, Token
+from holdfast.store.journal.journal_port import ChangeLog
 from holdfast.store.vector_values import StoredVectors, VectorHit
 
 R = TypeVar("R")
@@ -447,6 +448,10 @@ class Store(Protocol):
 
         Nothing depends on it but speed: rows that are not compacted are still found.
         """
+        ...
+
+    def change_log(self) -> ChangeLog | None:
+        """What a journal in the vault still lacks; None for engines that archive their own log."""
         ...
 
     def failure(self) -> Fault | None:

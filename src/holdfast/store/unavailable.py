@@ -44,6 +44,9 @@ class ClosedStore:
     ) -> int:
         self._refuse()
 
+    def change_log(self) -> None:
+        self._refuse()
+
     def failure(self) -> Fault | None:
         return self._fault
 

@@ -242,6 +242,8 @@ def _vault(connection: Connection) -> Iterator[Check]:
     said = f"{found['place']}: {found['snapshots']} snapshots, {len(found['missing'])} not uploaded yet"
     if found["damaged"]:
         said += f", {len(found['damaged'])} damaged"
+    if journal := found.get("journal"):
+        said += f", journal {journal.get('behindSeconds', 0):.0f} s behind" if "waiting" in journal else ""
     hint = "See which are damaged: holdfast vault status" if found["damaged"] else ""
     yield Check("vault", not found["damaged"], said, hint)
     if found["public"]:

@@ -11,6 +11,7 @@ from pydantic import Field
 from typing_extensions import TypedDict
 
 from holdfast.context import CallContext
+from holdfast.core.background import JournalLag
 from holdfast.core.errors import DataDamaged, DataTooNew, Forbidden, NotFound, RestorePending, StoreUnreachable
 from holdfast.core.model import CleanText, Json, Token
 from holdfast.core.times import DAY_MS
@@ -64,12 +65,20 @@ class EventsHealth(TypedDict):
     pending: int  # events that wait for the broker
 
 
+class JournalHealth(TypedDict):
+    behindSeconds: float  # how long the vault has lacked the oldest write that it lacks; 0: it lacks none
+    waiting: int  # pieces
+    waitingBytes: int
+    fault: NotRequired[str]  # why the last piece was not sent
+
+
 class SnapshotsHealth(TypedDict):
     newest: str | None  # that is not known to be damaged
     ageSeconds: int | None
     waiting: int  # for the vault
     provenSeconds: int | None  # since a drill restored one and checked everything
     drill: str | None  # what came of the last drill: restored, locked, failed
+    journal: NotRequired[JournalHealth]  # where one is written
 
 
 class SpoolHealth(TypedDict):
@@ -194,13 +203,22 @@ def _spool_health(ctx: CallContext) -> SpoolHealth:
 def _snapshots_health(ctx: CallContext) -> SnapshotsHealth:
     context = snapshot_context(ctx)
     newest, age, drill = context.repo.newest(), age_of_newest(context), drill_status(context)
-    return {
+    shape: SnapshotsHealth = {
         "newest": newest.id if newest else None,
         "ageSeconds": None if age is None else max(0, age) // 1000,
         "waiting": len(waiting(context)),
         "provenSeconds": drill.unproven_ms // 1000 if drill.proven else None,
         "drill": drill.last.outcome if drill.last else None,
     }
+    if (lag := ctx.journal.of(ctx.tenant)) is not None:
+        shape["journal"] = journal_health(lag, ctx.clock.now_ms())
+    return shape
+
+
+def journal_health(lag: JournalLag, now_ms: int) -> JournalHealth:
+    """How far the vault is behind."""
+    shape: JournalHealth = {"behindSeconds": lag.seconds(now_ms), "waiting": lag.pieces, "waitingBytes": lag.bytes}
+    return {**shape, "fault": lag.fault} if lag.fault else shape
 
 
 def _index_health(ctx: CallContext, reader: Reader) -> IndexHealth:

@@ -313,6 +313,8 @@ def _measured(
         vault=bool(ctx.settings.vault),
         waiting=state["snapshots"]["waiting"],
         waiting_ms=waiting_ms(context) if context else 0,
+        journal_s=state["snapshots"].get("journal", {}).get("behindSeconds", 0),
+        journal_fault=state["snapshots"].get("journal", {}).get("fault", ""),
         keys=tuple(key_warnings(context)) if context and ctx.caller.may("admin") else (),
         encrypted=newest is not None and newest.encrypted,
         embedder=ctx.embedder is not None,

@@ -28,6 +28,7 @@ MANY_SPOOLED = 100
 ROUNDS, BY_HAND_MS = 3, 7 * DAY_MS
 # One that was just made is being sent; the server retries each minute.
 SENT_BY_THEN_MS = 600_000
+JOURNAL_SENT_BY_THEN_S = 60
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,6 +67,8 @@ class Measured:
     vault: bool = False
     waiting: int = 0  # snapshots that the vault does not have
     waiting_ms: int = 0  # since the first of them was made
+    journal_s: float = 0  # since the vault has lacked writes
+    journal_fault: str = ""
     keys: tuple[KeyWarning, ...] = ()
     encrypted: bool = False
     embedder: bool = True
@@ -80,7 +83,7 @@ class Measured:
 def warnings(found: Measured) -> list[Warned]:
     """The worst first."""
     every = [*_storage(found), *_quotas(found), *_backlog(found), *_hooks(found), *_snapshots(found)]
-    every += [*_vault(found), *_drills(found), *_recall(found), *_keys(found), *_advice(found)]
+    every += [*_vault(found), *_journal(found), *_drills(found), *_recall(found), *_keys(found), *_advice(found)]
     return sorted(every, key=lambda one: ("error", "warning", "note").index(one.level))
 
 
@@ -211,6 +214,18 @@ def _vault(found: Measured) -> Iterator[Warned]:
             f"Snapshots not yet copied to the vault: {found.waiting}",
             "Check the vault with holdfast vault status, then copy them: holdfast vault sync",
             {"count": found.waiting},
+        )
+
+
+def _journal(found: Measured) -> Iterator[Warned]:
+    if found.journal_s > JOURNAL_SENT_BY_THEN_S:
+        why = f": {found.journal_fault}" if found.journal_fault else ""
+        yield Warned(
+            "journal_behind",
+            "warning",
+            f"The vault lacks the writes of the last {round(found.journal_s / 60)} minutes{why}",
+            "They are kept here and sent once the vault answers. Check it with: holdfast vault status",
+            {"count": round(found.journal_s / 60)},
         )
 
 

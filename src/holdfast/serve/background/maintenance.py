@@ -28,7 +28,7 @@ from holdfast.store.queries.word_update import update_words
 
 INDEX_SECONDS = 1.0
 RECALLS_SECONDS = 5.0
-SWEEP_SECONDS = 0.25  # of each second, while tenants are swept
+SWEEP_SECONDS = 0.1  # of each second, while tenants are swept
 JOB = "maintenance"
 
 log = logging.getLogger("holdfast")

@@ -23,7 +23,7 @@ from holdfast.store.port import WordCount, WordHits
 
 # What is kept in memory of the words of all tenants together, in bytes: see `Tail.size`. Past it the tenant that was
 # searched longest ago is read anew when needed. A doc that is compacted takes its numbers, and some masks.
-HELD, COMPACTED_BYTES = 48_000_000, 110
+HELD, COMPACTED_BYTES = 24_000_000, 110
 
 
 class TenantWords:

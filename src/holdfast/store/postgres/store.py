@@ -150,6 +150,9 @@ class PostgresStore:
         finally:
             db.execute("SELECT pg_advisory_unlock(%s, %s)", (_FOLDS, space % 2**31))
 
+    def change_log(self) -> None:
+        return None
+
     def failure(self) -> Fault | None:
         return self.pool.failure()
 

@@ -13,6 +13,7 @@ from dataclasses import dataclass
 from typing import TypeVar
 
 from holdfast.core.errors import Fault, QuotaReached, RateLimited
+from holdfast.store.journal.journal_port import ChangeLog
 from holdfast.store.port import Finding, Reader, Store, Tx, Usage
 
 T = TypeVar("T")
@@ -117,6 +118,9 @@ class QuotaStore:
         self, least: int | None = None, stop: Callable[[], bool] = lambda: False, thorough: bool = False
     ) -> int:
         return self._inner.compact_words(least, stop, thorough)
+
+    def change_log(self) -> ChangeLog | None:
+        return self._inner.change_log()
 
     def failure(self) -> Fault | None:
         return self._inner.failure()

@@ -17,7 +17,9 @@ from holdfast.core.ports import Clock
 from holdfast.store.damage import DamageWatch, WayOut
 from holdfast.store.fulltext.segments import Compactor
 from holdfast.store.fulltext.word_search import WordIndex
+from holdfast.store.journal.journal_port import ChangeLog
 from holdfast.store.port import Finding, Reader, Tx, Usage
+from holdfast.store.sqlite.changes.change_log import SqliteChangeLog
 from holdfast.store.sqlite.database import migrate, open_checker, open_reader, open_writer
 from holdfast.store.sqlite.faults import PAGES, DamageReporting, as_faults
 from holdfast.store.sqlite.group_commit import GroupCommit
@@ -137,6 +139,9 @@ class SqliteStore:
                 "ORDER BY source"
             )
             return " ".join(f"{source} {count} {total}" for source, count, total in rows)
+
+    def change_log(self) -> ChangeLog | None:
+        return SqliteChangeLog(self.path, self._writer, self._commits)
 
     def failure(self) -> Fault | None:
         # Damage first: a write that met it may have failed to roll back, and what helps is to restore.

@@ -93,6 +93,9 @@ class PastStore:
     ) -> int:
         return 0
 
+    def change_log(self) -> None:
+        return None
+
     def failure(self) -> Fault | None:
         return None
 
