@@ -18,7 +18,7 @@ expect.set_options(timeout=PATIENCE_MS)
 @pytest.fixture(scope="module")
 def browser() -> Iterator[Browser]:
     with sync_playwright() as playwright:
-        browser = playwright.chromium.launch(executable_path=CHROMIUM, args=FLAGS)
+        browser = playwright.chromium.launch(executable_path=CHROMIUM, args=FLAGS, timeout=PATIENCE_MS)
         yield browser
         browser.close()
 
@@ -47,9 +47,9 @@ def watched(browser: Browser) -> Iterator[Callable[..., tuple[Page, Watch]]]:
 
     def make(**options: Any) -> tuple[Page, Watch]:
         context = browser.new_context(**{"viewport": WIDE, "locale": "en-GB", "timezone_id": "UTC", **options})
+        context.set_default_timeout(PATIENCE_MS)
         contexts.append(context)
         page = context.new_page()
-        page.set_default_timeout(PATIENCE_MS)
         watches.append(Watch(page))
         return page, watches[-1]
 
