@@ -11,6 +11,8 @@ from playwright.sync_api import Page, expect
 from processes import Server
 from viewing import PHONE, Watch, open_panel, shoot
 
+ONE_TAB = True
+
 Watched = Callable[..., tuple[Page, Watch]]
 
 
@@ -333,9 +335,10 @@ window.fetch = async (url, options) => {
 """
 
 
-def test_snapshots_are_listed_made_and_verified(show: Show, page: Page) -> None:
+def test_snapshots_are_listed_made_and_verified(watched: Watched, server: Server, memory: Filling) -> None:
+    page, _ = watched()
     page.add_init_script(BEFORE_IT_WAS_VERIFIED)
-    show("snapshots")
+    open_panel(page, server.url, "snapshots")
     row = page.get_by_role("row").filter(has_text="before the storm")
     expect(row).to_contain_text("not verified yet")
     row.get_by_role("button", name="Verify before the storm").click()

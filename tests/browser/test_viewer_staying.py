@@ -16,6 +16,8 @@ from wire import BROKEN, Wire
 
 import holdfast
 
+ONE_TAB = True
+
 Watched = Callable[..., tuple[Page, Watch]]
 MANY = 450  # more than two pages of the list
 ROW = 58  # px

@@ -48,7 +48,7 @@ def add_common(parser: argparse.ArgumentParser) -> None:
     """The options that every command takes."""
     parser.add_argument("--json", action="store_true", help="print the response as JSON")
     parser.add_argument("--data", action=Once, metavar="DIR", help="data folder (HOLDFAST_HOME, ~/.holdfast)")
-    parser.add_argument("--url", action=Once, help="address of a running server (AGENTMEMORY_URL)")
+    parser.add_argument("--url", action=Once, help="address of a running server (HOLDFAST_URL)")
     parser.add_argument(
         "--no-daemon",
         action="store_true",
