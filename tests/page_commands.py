@@ -46,8 +46,9 @@ def unmatched(shown: Sequence[str], printed: str) -> str | None:
     return None
 
 
-def run(blocks: Sequence[Step], home: Path, folder: Path | None = None) -> list[str]:
-    """What each block prints, in a shell that ends at the first command that fails."""
+def run(blocks: Sequence[Step], home: Path, folder: Path | None = None, **more: str) -> list[str]:
+    """What each block prints, in a shell that ends at the first command that fails; `more` is added to its
+    environment."""
     script = "set -eo pipefail\n" + "".join(f"{block.commands}\necho '{END}'\n" for block in blocks)
     settings = environment(
         HOME=str(home),
@@ -55,6 +56,7 @@ def run(blocks: Sequence[Step], home: Path, folder: Path | None = None) -> list[
         HOLDFAST_DAEMON="on",
         HOLDFAST_PORT="0",
         COLUMNS="100",
+        **more,
     )
     done = subprocess.run(
         ["bash"],

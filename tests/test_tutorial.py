@@ -4,17 +4,19 @@ from __future__ import annotations
 
 from pathlib import Path
 
+import pytest
 from page_commands import NOT_RUN, Step, empty_home, run, steps, unmatched
 
 TUTORIAL = Path(__file__).parents[1] / "docs" / "tutorial.md"
 
 
-def test_every_step_of_the_tutorial_prints_what_the_page_shows(tmp_path: Path) -> None:
+@pytest.mark.parametrize("embedder", ["none", "minilm"])  # without [embed], and with it
+def test_every_step_of_the_tutorial_prints_what_the_page_shows(tmp_path: Path, embedder: str) -> None:
     blocks = list(steps(TUTORIAL.read_text(encoding="utf-8")))
     assert len(blocks) > 10
 
     with empty_home(tmp_path) as home:
-        printed = run(blocks, home)
+        printed = run(blocks, home, HOLDFAST_EMBEDDER=embedder)
 
         assert not (home / "holdfast-tutorial").exists()
     assert len(printed) == len(blocks)

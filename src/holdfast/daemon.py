@@ -20,7 +20,7 @@ from holdfast.local.launcher import LOG, launch_server, log_since, log_size
 from holdfast.local.spool_space import FULL_BYTES, free_bytes
 from holdfast.settings import Settings, environment
 from holdfast.store.data_folder import DataFolder
-from holdfast.transport import Address, RemoteConnection, fault_from
+from holdfast.transport import END_SERVER, Address, RemoteConnection, fault_from
 
 if TYPE_CHECKING:  # the command line loads this module, and does without numpy and the records
     from holdfast.core.model import Chat, Json
@@ -194,10 +194,9 @@ def _not_there(folder: DataFolder, starts: list[StartedServer]) -> Fault:
     if starts and (full := _full(folder)):
         return full
     if not starts:
-        hint = "Stop that process, or start it without --no-daemon. A server that is just starting needs more time."
-        return DataLocked(
-            f"data folder {folder.home} is in use by process {folder.owner()}, which does not respond", hint=hint
-        )
+        hint = END_SERVER if folder.announced() else "Stop that process, or start it without --no-daemon."
+        message = f"data folder {folder.home} is in use by process {folder.owner()}, which does not respond"
+        return DataLocked(message, hint=f"{hint} A server that is just starting needs more time.")
     said = (log_since(starts[0].home, starts[0].log_before).strip().splitlines() or ["nothing"])[-1]
     return ServerUnreachable(
         f"the server of {folder.home} did not respond within {START_SECONDS:g} s; its log: {said[:300]}",

@@ -29,6 +29,7 @@ if TYPE_CHECKING:
 
 PREFIX = "/agentmemory"
 UNAUTHORIZED = 401
+END_SERVER = "End it: holdfast serve --stop. The next command starts it again."
 _LOOPBACK = frozenset({"127.0.0.1", "localhost", "::1"})
 CONNECT_SECONDS = 10.0
 ANSWER_SECONDS = 120.0
@@ -341,7 +342,7 @@ def _hangs(operation: Endpoint, url: str) -> Fault:
     what = f"{operation.name}: the server at {url} takes requests and does not answer"
     if urlsplit(url).hostname not in _LOOPBACK:
         return AnswerLate(what, hint="Restart it on its machine.")
-    return AnswerLate(what, hint="End it: holdfast serve --stop. The next command starts it again.")
+    return AnswerLate(what, hint=END_SERVER)
 
 
 def _unknown(operation: Endpoint, url: str) -> Fault:

@@ -31,13 +31,15 @@ def test_it_shows_what_is_known_and_whether_it_is_safe(page: Page, server: Serve
     expect(page.locator("[data-count=memories]")).to_have_text(str(len(FACTS)))
     expect(page.locator("[data-count=observations]")).to_have_text("15")
     expect(page.locator("[data-count=sessions]")).to_have_text("3")
-    expect(page.get_by_role("list", name="What to do").first).to_contain_text("This memory has no snapshot yet")
+    expect(page.get_by_role("list", name="What to do").first).to_contain_text(
+        "This machine has no snapshot of this memory yet"
+    )
     assert "every day" in card(page, "Snapshots")
     assert "none: keyword search only" in card(page, "Index")
     assert str(server.home) in card(page, "Disk")
     assert server.post("/snapshots").status_code == 201
     expect(page.get_by_role("region", name="Snapshots", exact=True)).to_contain_text("not signed")
-    expect(page.get_by_text("This memory has no snapshot yet")).to_have_count(0)
+    expect(page.get_by_text("This machine has no snapshot of this memory yet")).to_have_count(0)
     page.locator(".u-legend").wait_for()
     shoot(page, "dashboard")
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from pathlib import Path
 
-from harm import change_text, live_database
+from harm import break_header, change_text, live_database
 from playwright.sync_api import Page, expect
 from processes import run, serving
 from viewing import Watch, open_panel
@@ -38,3 +38,21 @@ def test_a_damaged_memory_is_told_on_the_dashboard(page: Page, tmp_path: Path) -
         told = page.get_by_role("list", name=TOLD).first
         expect(told).to_contain_text("damaged and read-only")
         expect(told).to_contain_text("holdfast snapshot salvage --yes")
+
+
+def test_a_memory_that_cannot_be_opened_is_not_called_empty(
+    watched: Callable[..., tuple[Page, Watch]], tmp_path: Path
+) -> None:
+    home = tmp_path / "memory"
+    assert run(home, "remember", "The amber cabinet holds the spare fuses").returncode == 0
+    break_header(live_database(home))
+    page, watch = watched()
+    watch.expected.append("500")  # what the other panels are answered
+    with serving(home) as server:
+        open_panel(page, server.url)
+        expect(page.get_by_role("list", name=TOLD).first).to_contain_text("the database file is damaged")
+        expect(page.get_by_text("This memory is empty")).to_have_count(0)
+        expect(page.locator(".figure")).to_have_count(0)
+        page.goto(f"{server.url}/viewer#/context")
+        expect(page.get_by_text("the database file is damaged")).to_be_visible()
+        expect(page.get_by_text("No project yet")).to_have_count(0)

@@ -65,3 +65,16 @@ def test_an_unknown_option_is_answered_with_the_help_of_its_command(
     assert main([*command.split(), *arguments, "--bogus"]) == 2
     assert f"holdfast {command}: unrecognized arguments: --bogus" in (said := capsys.readouterr().err)
     assert f"See holdfast {command} --help." in said
+
+
+def test_words_that_stand_without_quotes_are_told_so(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["remember", "the", "build", "machine"]) == 2
+    assert "in quotes" in capsys.readouterr().err
+
+    assert main(["remember", "the till", "--colour", "red"]) == 2
+    assert "in quotes" not in capsys.readouterr().err
+
+
+def test_an_empty_data_folder_is_refused(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["recall", "till", "--data", ""]) == 2
+    assert "--data: must not be empty" in capsys.readouterr().err

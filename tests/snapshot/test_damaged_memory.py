@@ -242,6 +242,30 @@ def test_a_restore_over_a_damaged_memory_keeps_it_and_salvage_brings_what_was_ne
     assert not (cli.home / "gen-000001").exists()
 
 
+def test_a_changed_row_that_nothing_read_yet_is_never_sealed(cli: Cli) -> None:
+    """A restore refuses a snapshot for one such row, and with it all the others."""
+    id = kept(cli)
+    one_row(live_database(cli.home))
+    said = cli("snapshot", "create")
+    assert (said.code, said.fault["code"]) == (25, "read_only")
+    assert [one["id"] for one in cli.good("snapshot", "list")["snapshots"]] == [id]
+    cli.good(*command_in(said.fault["hint"]))
+    assert contents(cli) == every()
+
+
+def test_a_running_server_restores_over_a_file_that_was_emptied_under_it(cli: Cli) -> None:
+    id = kept(cli)
+    with running(cli.home) as client:
+        path = live_database(cli.home)
+        path.write_bytes(bytes(path.stat().st_size))
+        assert client.post(f"{A}/remember", json={"content": "not stored"}).is_error
+        assert client.get(f"{A}/health").json()["status"] == "degraded"
+        said = client.post(f"{A}/snapshots/restore", json={"id": id, "yes": True, "alone": True})
+        assert said.json()["damaged"][0]["id"] == "gen-000001"
+        listed = client.get(f"{A}/memories", params={"limit": 1000}).json()["memories"]
+    assert {one["content"] for one in listed} == every()
+
+
 def test_a_dry_run_over_a_damaged_memory_compares_what_can_be_read(cli: Cli) -> None:
     id = kept(cli)
     record_page(live_database(cli.home))

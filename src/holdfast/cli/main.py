@@ -42,7 +42,7 @@ def main(argv: Sequence[str] | None = None) -> int:
         parser = _parser(words)
         given, unknown = parser.parse_known_args(words)
         if unknown:  # refused here, so that the command's own help is named
-            given.parser.error(f"unrecognized arguments: {' '.join(unknown)}")
+            _refuse_words(given.parser.prog, unknown)
         return int(given.run(given))
     except Fault as fault:
         from holdfast.cli.output.render import print_fault
@@ -59,6 +59,11 @@ def main(argv: Sequence[str] | None = None) -> int:
 
         print_fault(Fault(f"unexpected {type(error).__name__}", hint="This is a bug; please report it."), as_json)
         return 1
+
+
+def _refuse_words(command: str, words: Sequence[str]) -> NoReturn:
+    quotes = "" if any(word.startswith("-") for word in words) else "Put a text of several words in quotes. "
+    raise InvalidRequest(f"{command}: unrecognized arguments: {' '.join(words)}", hint=f"{quotes}See {command} --help.")
 
 
 def _version() -> int:
@@ -187,9 +192,9 @@ class _Groups:
 def _operation(given: argparse.Namespace) -> int:
     from holdfast.cli.confirm import confirmed_call
     from holdfast.cli.folder_project import placed
-    from holdfast.cli.memory_location import connection_of
+    from holdfast.cli.memory_location import connection_of, empty_notice
     from holdfast.cli.options import arguments_of
-    from holdfast.cli.output.render import print_json, working
+    from holdfast.cli.output.render import print_json, print_notice, working
     from holdfast.cli.remote_hints import whose_settings
     from holdfast.settings import environment
 
@@ -208,10 +213,14 @@ def _operation(given: argparse.Namespace) -> int:
             with working(row.summary):
                 answer = connection.call(row, arguments)
         place = connection.place
+        nothing = row.name == "search" and not given.json and not answer["results"]
+        notice = empty_notice(given, connection) if nothing else None
     if given.json or row.name == "export":
         print_json(answer)
     else:
         _print(row, answer, place, narrowed=arguments != dict(row.brief))
+    if notice:
+        print_notice(notice)
     return _exit_code(answer)
 
 

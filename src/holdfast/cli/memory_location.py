@@ -169,3 +169,17 @@ def _card(folder: Path) -> dict[str, object]:
     except (OSError, ValueError):
         return {}
     return card if isinstance(card, dict) else {}
+
+
+def empty_notice(given: argparse.Namespace, connection: Connection) -> str | None:
+    """One line for a search without results where there is nothing to find: another memory may have been meant."""
+    from holdfast.cli.command_table import endpoint
+
+    try:
+        counts = connection.call(endpoint("overview"), {"days": 1})["counts"]
+    except Fault:  # a token that may search need not be allowed to count
+        return None
+    if not counts or any(counts.values()):
+        return None
+    settings = settings_of(given)
+    return f"This memory is empty: {settings.url or settings.folder}"

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import sys
 from collections.abc import Collection
 from typing import TYPE_CHECKING, Any
 
@@ -20,6 +21,7 @@ def kebab(name: str) -> str:
     return "".join(f"-{char.lower()}" if char.isupper() else char for char in name).replace("_", "-")
 
 
+MOST_INPUT_BYTES = 10_000_000  # of a request; the server refuses a longer text
 _COMMON = frozenset({"json", "data", "url"})
 COMMON_OPTIONS = frozenset({"--json", "--data", "--url", "--no-daemon"})
 
@@ -44,10 +46,19 @@ class Once(argparse.Action):
         setattr(namespace, self.dest, values)
 
 
+def _not_empty(value: str) -> str:
+    """What an unset variable of a script leaves is no folder: it would mean the current one."""
+    if not value.strip():
+        raise argparse.ArgumentTypeError("must not be empty")
+    return value
+
+
 def add_common(parser: argparse.ArgumentParser) -> None:
     """The options that every command takes."""
     parser.add_argument("--json", action="store_true", help="print the response as JSON")
-    parser.add_argument("--data", action=Once, metavar="DIR", help="data folder (HOLDFAST_HOME, ~/.holdfast)")
+    parser.add_argument(
+        "--data", action=Once, type=_not_empty, metavar="DIR", help="data folder (HOLDFAST_HOME, ~/.holdfast)"
+    )
     parser.add_argument("--url", action=Once, help="address of a running server (HOLDFAST_URL)")
     parser.add_argument(
         "--no-daemon",
@@ -87,6 +98,8 @@ def arguments_of(row: Row, given: argparse.Namespace) -> Json:
             value = [part.strip() for word in value for part in word.split(",") if part.strip()]
         elif one.kind == "object" and isinstance(value, str):
             value = _object(value, one.name)
+        elif one.name == "content" and one.positional and value == "-":
+            value = _standard_input()
         found[one.name] = value
     return found
 
@@ -96,3 +109,11 @@ def _object(text: str, name: str) -> Any:
         return orjson.loads(text)
     except ValueError:
         raise InvalidRequest(f"{_flag(name)}: must be JSON") from None
+
+
+def _standard_input() -> str:
+    """A text that is too long for an argument, as other commands take it where a file is named -."""
+    try:
+        return sys.stdin.buffer.read(MOST_INPUT_BYTES).decode()
+    except UnicodeDecodeError:
+        raise InvalidRequest("standard input is not UTF-8 text") from None

@@ -33,6 +33,7 @@ from holdfast.core.model import (
     Statement,
     Summary,
 )
+from holdfast.core.times import iso
 from holdfast.core.wire import record_from
 from holdfast.intake.addresses import keep_address, latest_at
 from holdfast.intake.event.draft import compress
@@ -95,7 +96,11 @@ def import_memory(ctx: CallContext, data: Json, *, replace: bool) -> ImportRepor
         QuotaReached: the rest of it does not fit; what was stored before stays.
     """
     if not any(kind.name in data for kind in _KINDS) and "observations" not in data:
-        raise InvalidRequest("import: the document is not an export")
+        raise InvalidRequest(
+            "import: the document is not an export",
+            hint="An export has lists such as memories, sessions or observations. holdfast import --from reads those "
+            "of other systems.",
+        )
     report = ImportReport()
     projects: dict[str, Any] = {}
     for kind in _KINDS:
@@ -347,7 +352,7 @@ def _memory(ctx: CallContext, item: Json) -> Memory:
     _required(item, "id")
     if not isinstance(item.get("content"), str) or not item["content"].strip():
         raise InvalidRequest("content is missing")
-    created = item.get("createdAt") or item.get("updatedAt")
+    created = item.get("createdAt") or item.get("updatedAt") or iso(ctx.clock.now_ms())  # else it would be of 1970
     defaults = {
         "type": "fact",
         "title": title_of(item["content"]),

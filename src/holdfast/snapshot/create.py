@@ -13,7 +13,7 @@ from typing import TypeVar
 import zstandard
 
 from holdfast.context import HOUR_MS
-from holdfast.core.errors import DataReadOnly, RateLimited
+from holdfast.core.errors import DataDamaged, DataReadOnly, RateLimited
 from holdfast.core.version import VERSION
 from holdfast.snapshot.bundle.encryption import fingerprint
 from holdfast.snapshot.bundle.manifest import bundle_name, manifest_bytes, signed_bytes
@@ -156,10 +156,21 @@ def _packed(
     vaults = (options.vault, context.settings.vault)
     capture = capture_memory(context, staging, redact=redact, check=False)
     # Not beside the packing: that keeps two processors busy by itself, and writers would wait longer meanwhile.
-    check_store(_store_of(capture))
+    try:
+        check_store(_store_of(capture))
+    except DataDamaged:
+        _note_damage(context)
+        raise
     if lies_in_chunks(context, vaults, staged_bytes(capture)):
         return capture, cut(context, capture, staging, id, recipients)
     return capture, pack(capture, staging / bundle_name(id, bool(recipients)), id, recipients)
+
+
+def _note_damage(context: SnapshotContext) -> None:
+    """Let the memory know that it is damaged, as a read that met it would, with what helps."""
+    if context.live is not None:
+        context.live.store.verify()
+    _check_undamaged(context)
 
 
 def _said(asked: T | None, usual: T) -> T:

@@ -83,7 +83,11 @@ def keep(context: SnapshotContext, options: CreateOptions) -> str | None:
 def keep_last(context: SnapshotContext, options: CreateOptions) -> str | None:
     """A snapshot of what the newest one does not hold, while no process writes: what was acknowledged a moment ago must
     not be in the old generation alone, which the next restore removes. It is not published: that would be a write."""
-    return keep(replace(context, publish=_no_listener), options) if is_changed(context) else None
+    try:
+        changed = is_changed(context)
+    except DataDamaged:  # then `keep` decides, as it does for what it cannot read
+        changed = True
+    return keep(replace(context, publish=_no_listener), options) if changed else None
 
 
 def _no_listener(kind: Lifecycle, body: Json) -> None:

@@ -128,7 +128,7 @@ def bars(counts: Sequence[int]) -> str:
 def _snapshots(state: Json) -> str:
     newest = state["newest"]
     if newest is None:
-        return "snapshots: none yet"
+        return "snapshots: none on this machine"
     how = "signed" if newest["signed"] else "not signed"
     sealed = "encrypted" if newest["encrypted"] else "not encrypted"
     return (

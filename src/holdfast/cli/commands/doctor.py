@@ -13,10 +13,12 @@ from dataclasses import dataclass
 from pathlib import Path
 from shlex import quote
 
+from holdfast.cli.remote_hints import secret_variable
 from holdfast.connection import Connection, RemoteConnection, open_connection
 from holdfast.core.errors import Fault, Forbidden, Unauthorized
 from holdfast.core.model import DEFAULT_TENANT, CleanText, Json
 from holdfast.core.system import SystemClock, SystemEntropy
+from holdfast.daemon import answers, running_server
 from holdfast.embedder import embedder_from
 from holdfast.engine import CANNOT_OPEN
 from holdfast.index import LOCAL_MODELS
@@ -36,7 +38,6 @@ from holdfast.store.data_folder import DataFolder
 from holdfast.store.engines import EMBEDDED, passes_wall
 from holdfast.store.portable import sqlite_version
 
-_VARIABLE = "HOLDFAST_SECRET"
 SAFE_SQLITE = (3, 51, 3)  # before this, several connections to one WAL file could corrupt it
 
 
@@ -93,6 +94,9 @@ def _folder(settings: Settings) -> Iterator[Check]:
     if not home.exists():
         yield _no_folder(settings)
         return
+    if not home.is_dir():
+        yield Check("data folder", False, f"{home} is a file", "Choose a folder with --data or HOLDFAST_HOME.")
+        return
     writable = os.access(home, os.W_OK | os.X_OK)
     yield Check("data folder", writable, str(home), "" if writable else _closed(home))
     loose = stat.S_IMODE(home.stat().st_mode) & 0o077
@@ -131,7 +135,7 @@ def _space(settings: Settings) -> Iterator[Check]:
 
 
 def _server(settings: Settings) -> Iterator[Check]:
-    card = DataFolder(settings.folder).announced() if settings.folder.is_dir() else None
+    card = running_server(settings)
     url = settings.url or (str(card["url"]) if card else "")
     if not url:
         found = "the next command starts it" if settings.daemon else "commands open the data folder directly"
@@ -152,15 +156,18 @@ def _server(settings: Settings) -> Iterator[Check]:
 
 def _refused(settings: Settings, url: str, fault: Unauthorized) -> Check:
     """Which of the two secrets is the wrong one only the user knows."""
+    variable = secret_variable()
     if settings.secret is None:
-        return Check("server", False, f"{url}: {fault.message}", f"Set {_VARIABLE} to the secret of that server.")
-    found = f"{url}: the secret in the environment ({_VARIABLE}) differs from the secret of the server"
-    return Check("server", False, found, f"Set {_VARIABLE} to the server's secret, or stop it: holdfast serve --stop")
+        return Check("server", False, f"{url}: {fault.message}", f"Set {variable} to the secret of that server.")
+    found = f"{url}: the secret in the environment ({variable}) differs from the secret of the server"
+    return Check("server", False, found, f"Set {variable} to the server's secret, or stop it: holdfast serve --stop")
 
 
 def _store(settings: Settings) -> Iterator[Check]:
-    if not settings.folder.exists() and not settings.url:
+    if not settings.folder.is_dir() and not settings.url:
         return
+    if (card := running_server(settings)) and not settings.url and not answers(str(card["url"])):
+        return  # reported already; each further request would wait as long
     try:
         connection = open_connection(dataclasses.replace(settings, daemon=False))  # an examination starts nothing
     except Fault as fault:
@@ -291,7 +298,7 @@ def _secret(settings: Settings) -> Iterator[Check]:
 
 def _keys(settings: Settings) -> Iterator[Check]:
     """Keys that would be missed. For a remote memory the server's own health reports them."""
-    if settings.url or not settings.folder.exists():
+    if settings.url or not settings.folder.is_dir():
         return
     context = SnapshotContext(settings.folder, settings, SystemClock(), SystemEntropy(), DEFAULT_TENANT)
     try:

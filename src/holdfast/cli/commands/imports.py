@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from itertools import islice
 from pathlib import Path
+from typing import Any
 
 from holdfast.cli.command_table import endpoint
 from holdfast.cli.output.progress import progress
@@ -37,11 +38,11 @@ def import_document(connection: Connection, document: Json, strategy: str) -> Js
     if "memory_format" in document:  # of Progenly: documents that mean something together only
         answer: Json = connection.call(endpoint("import_"), {"exportData": document, "strategy": strategy})
         return answer
-    seen = document.get("observations")
-    seen = seen if isinstance(seen, dict) else {}
     rest = {name: value for name, value in document.items() if name != "observations"}
-    sessions = {"sessions": rest.pop("sessions", [])}
-    pieces = [sessions, *({**sessions, "observations": piece} for piece in _pieces(seen)), rest]
+    sessions: Json = {"sessions": rest.pop("sessions")} if "sessions" in rest else {}
+    parts = ({**sessions, "observations": piece} for piece in _pieces(document.get("observations")))
+    # What names no list of an export is sent as it is: the server says that it is none.
+    pieces: list[Json] = [one for one in (sessions, *parts, rest) if one] or [document]
     total: Json = {"success": True, "imported": {}, "skipped": {}, "refused": [], "refusedCount": 0}
     with progress() as bar:
         task = bar.add_task("importing", total=len(pieces))
@@ -54,7 +55,12 @@ def import_document(connection: Connection, document: Json, strategy: str) -> Js
     return total
 
 
-def _pieces(observations: Json) -> Iterator[Json]:
+def _pieces(observations: object) -> Iterator[Json | list[Any]]:
+    """Observations in pieces, by session or in one list as the document has them."""
+    if isinstance(observations, list):
+        yield from (observations[start : start + PIECE] for start in range(0, len(observations), PIECE))
+    if not isinstance(observations, dict):
+        return
     pairs = ((id, one) for id, items in observations.items() if isinstance(items, list) for one in items)
     while batch := list(islice(pairs, PIECE)):
         piece: Json = {}
@@ -151,6 +157,8 @@ def import_rules(connection: Connection, path: Path, project: str | None) -> Jso
         raise InvalidRequest(f"import: {path} cannot be read ({error.strerror})") from error
     except UnicodeDecodeError:
         raise InvalidRequest(f"import: {path} is not UTF-8 text") from None
+    if not text.strip():
+        raise InvalidRequest(f"import: {path} is empty")
     if len(raw) > MOST_RULES_BYTES:
         raise InvalidRequest(f"import: {path} has more than {MOST_RULES_BYTES} bytes", hint="Split the file.")
     arguments: Json = {"file": _in_its_project(real), "text": text}
@@ -196,4 +204,6 @@ def import_transcripts(connection: Connection, path: Path) -> Json:
             for name in ("imported", "observations", "duplicates", "skippedLines"):
                 total[name] += answer[name]
             total["sessionIds"] += [id for id in answer["sessionIds"] if id not in total["sessionIds"]]
+    if not total["observations"] + total["duplicates"]:
+        total["notice"] = f"Nothing in {path} was recognised as a transcript of Claude Code, Codex or Cursor."
     return total

@@ -20,6 +20,8 @@ if TYPE_CHECKING:
     from holdfast.core.model import Json
     from holdfast.settings import Settings
 
+SAVE = "Save something: holdfast remember TEXT"
+
 
 def status(given: argparse.Namespace) -> int:
     answer = _status(given, settings_of(given))
@@ -38,7 +40,7 @@ def _status(given: argparse.Namespace, settings: Settings) -> Json:
     if not settings.url:
         answer["spool"] = spool_status(str(settings.folder))._asdict()
         if not settings.folder.is_dir():
-            return answer
+            return {**answer, "isFile": settings.folder.exists()}
     with connection_of(given, dataclasses.replace(settings, daemon=False)) as connection:
         seen = connection.call(endpoint("overview"), {"days": 1})
     return {**answer, **{name: seen[name] for name in ("status", "version", "counts", "snapshots", "warnings")}}
@@ -51,7 +53,8 @@ def lines_of(answer: Json) -> list[str]:
     if answer["folder"]:
         lines.append(f"folder: {answer['folder']}, port {answer['port']}")
     if "counts" not in answer:
-        return [*lines, "memory: none yet. Save something: holdfast remember TEXT"]
+        file = answer["isFile"]
+        return [*lines, "memory: none; the folder is a file" if file else f"memory: none yet. {SAVE}"]
     counts = ", ".join(f"{count:,} {name}" for name, count in answer["counts"].items())
     lines += [f"memory: {counts or 'cannot be read'}", f"snapshots: {_snapshots(answer['snapshots'])}"]
     if "spool" in answer:
@@ -64,7 +67,7 @@ def lines_of(answer: Json) -> list[str]:
 def _snapshots(state: Json) -> str:
     newest = state["newest"]
     if newest is None:
-        return "none yet"
+        return "none on this machine"
     return f"{state['count']}, {size(state['bytes'])}; the last intact one is {age(newest['ageMs'])} old"
 
 

@@ -39,6 +39,7 @@ _OWN = {
     "flags": ("label", "enabled", "value", "source", "change"),
     "agents": ("name", "found", "connected", "hooks", "folder", "title"),
     "tenants": ("tenant", "change", "records"),
+    "refused": ("kind", "id", "error"),
 }
 # Columns that a narrow terminal goes without, those of the highest number first.
 _SPARE = {"source": 3, "value": 2, "title": 1}
@@ -47,7 +48,8 @@ _CELL, _WIDE = 200, 1_000
 _DATES = frozenset({"timestamp", "createdAt", "startedAt", "updatedAt", "endedAt", "expiresAt", "lastUsedAt"})
 # What is there to be copied, or to be read to its end.
 _WHOLE = _DATES | {
-    "id", "snapshot", "about", "uri", "sha", "did", "memoryId", "found", "hint", "message", "change", "path", "folder",
+    "id", "snapshot", "about", "uri", "sha", "did", "memoryId", "found", "hint", "message", "error", "change",
+    "path", "folder",
 }  # fmt: skip
 
 

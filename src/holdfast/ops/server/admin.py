@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+from collections.abc import Sequence
 from hashlib import sha256
 from typing import Any, Literal, NotRequired
 
@@ -23,13 +24,14 @@ from holdfast.ops.framework.operation import Nothing, Operation, Request, Seeing
 from holdfast.ops.server.features import flags
 from holdfast.ops.snapshots.restore import damaged_shape
 from holdfast.snapshot.damaged_generations import damaged_generations
+from holdfast.snapshot.recovery.damage_hints import way_out
 from holdfast.snapshot.recovery.repair import repair_index
 from holdfast.snapshot.repo.context import snapshot_context
 from holdfast.snapshot.repo.key_warnings import key_texts
 from holdfast.snapshot.status import age_of_newest
 from holdfast.snapshot.sync.send_backlog import waiting
-from holdfast.store.damage import REPAIR
-from holdfast.store.port import Reader, Table, Tx, where
+from holdfast.store.damage import REPAIR, damage_of
+from holdfast.store.port import Finding, Reader, Table, Tx, where
 from holdfast.store.tables import AUDIT, MEMORIES, OBSERVATIONS, SESSIONS, TABLES, TOKENS
 
 TOKEN_PREFIX = "hft"  # noqa: S105 - the public beginning of every token
@@ -364,10 +366,16 @@ def verify(ctx: CallContext, ask: Verify) -> VerifyAnswer:
         answer["repaired"] = repaired
     if found:
         failure = ctx.store.failure()
-        answer["hint"] = failure.hint if failure is not None else f"Repair the index: {REPAIR}"
+        answer["hint"] = failure.hint if failure is not None else _remedy(ctx, found)
     if ctx.live is not None and (kept := damaged_generations(ctx.live.path)):
         answer["damaged"] = [damaged_shape(one) for one in kept]
     return answer
+
+
+def _remedy(ctx: CallContext, found: Sequence[Finding]) -> str:
+    """What to do about findings that the store itself does not count as damage."""
+    damage = damage_of(found)
+    return f"Repair the index: {REPAIR}" if damage is None else way_out(snapshot_context(ctx), damage)
 
 
 class DecayAnswer(TypedDict):

@@ -10,7 +10,7 @@ from pydantic import Field
 from typing_extensions import TypedDict
 
 from holdfast.context import CallContext
-from holdfast.core.errors import DataDamaged, DataTooNew, RestorePending
+from holdfast.core.errors import DataDamaged, DataTooNew, Fault, RestorePending
 from holdfast.core.model import Json, Memory, Observation
 from holdfast.core.session_keys import session_name
 from holdfast.core.times import DAY_MS, iso
@@ -88,10 +88,11 @@ def overview(ctx: CallContext, ask: Overview) -> OverviewAnswer:
     Each warning has a hint.
     """
     state = health(ctx, Nothing())
+    unread: Fault | None = None
     try:
         grown, counts, recent = _contents(ctx, ask)
-    except (DataDamaged, DataTooNew, RestorePending):  # the warnings report it
-        grown, counts, recent = _unread(ctx, ask.days), {}, []
+    except (DataDamaged, DataTooNew, RestorePending) as fault:
+        unread, grown, counts, recent = fault, _unread(ctx, ask.days), {}, []
     repo = snapshot_health(snapshot_context(ctx)) if ctx.live else _EMPTY
     disk = _disk(ctx, repo) if ctx.caller.may("root") else None
     answer: OverviewAnswer = {
@@ -106,7 +107,7 @@ def overview(ctx: CallContext, ask: Overview) -> OverviewAnswer:
         "agentScope": ctx.settings.agent_scope,
         "snapshots": _snapshot_shape(ctx, repo),
         "recent": recent,
-        "warnings": [one.shape() for one in warnings(_measured(ctx, state, repo, disk, grown))],
+        "warnings": [one.shape() for one in warnings(_measured(ctx, state, repo, disk, grown, unread))],
     }
     if "quota" in state:
         answer["quota"] = state["quota"]
@@ -257,12 +258,17 @@ def _observation_line(one: Observation) -> Json:
 
 
 def _measured(
-    ctx: CallContext, state: HealthAnswer, repo: RepositoryHealth, disk: DiskAnswer | None, grown: Growth
+    ctx: CallContext,
+    state: HealthAnswer,
+    repo: RepositoryHealth,
+    disk: DiskAnswer | None,
+    grown: Growth,
+    unread: Fault | None,
 ) -> Measured:
     newest = repo.manifest
     context = snapshot_context(ctx) if ctx.live else None
     return Measured(
-        trouble=ctx.live.trouble() if ctx.live else ctx.store.failure(),
+        trouble=(ctx.live.trouble() if ctx.live else ctx.store.failure()) or unread,
         kept_damaged=_kept_damaged(ctx),
         free_bytes=disk["free"] if disk else None,
         pending=state["index"]["pending"],

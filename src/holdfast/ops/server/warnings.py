@@ -185,7 +185,7 @@ def _snapshots(found: Measured) -> Iterator[Warned]:
         yield Warned(
             "no_snapshot",
             "warning",
-            "This memory has no snapshot yet",
+            "This machine has no snapshot of this memory yet",
             "Create one: holdfast snapshot create",
         )
     age = found.snapshot_age_ms

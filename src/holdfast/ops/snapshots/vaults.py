@@ -20,6 +20,7 @@ from holdfast.ops.framework.operation import Operation, Request
 from holdfast.ops.snapshots.remove import KeepRules
 from holdfast.snapshot.bundle.types import Code, Report
 from holdfast.snapshot.recovery.pending_restore import end_waiting, is_waiting
+from holdfast.snapshot.recovery.restore_hints import ANOTHER_VAULT
 from holdfast.snapshot.remote.colony import is_colony
 from holdfast.snapshot.remote.forks import Fork, fork_notices, held_by
 from holdfast.snapshot.remote.transfer import VaultEntry, is_missing
@@ -149,7 +150,7 @@ def vault_init(ctx: CallContext, ask: VaultName) -> VaultInitAnswer:
     if found := target.standing().snapshots:
         raise Conflict(
             f"vault: {target.place} holds snapshots of this memory; the newest is {found[0].id}",
-            hint=f"Restore it: {RESTORE}",
+            hint=f"Restore it: {RESTORE}; or, to begin with an empty memory, {ANOTHER_VAULT}",
         )
     waited = is_waiting(context.home)
     end_waiting(context.home)

@@ -24,6 +24,7 @@ from holdfast.snapshot.repo.paths import sequence_of
 from holdfast.snapshot.resolve import LATEST
 from holdfast.vault.read_only import ReadOnly
 
+ANOTHER_VAULT = "set HOLDFAST_VAULT to another place: what is in this one stays."
 IDENTITY = ("--identity", "FILE")
 _LOOKED_AT = 10  # manifests; each is a request to the vault
 
@@ -92,7 +93,7 @@ def older(context: SnapshotContext, damaged: str | None) -> str:
     found = next((one for one in before if not is_given_up(one.identity)), next(iter(before), None))
     said = f"Snapshot {damaged} in the vault is damaged" if damaged else "The newest snapshot in the vault is damaged"
     if found is None:
-        return f"{said}, and there is no older one. Run: holdfast vault verify"
+        return f"{said}, and there is no older one. To begin with an empty memory, {ANOTHER_VAULT}"
     made = iso(found.identity.created_at)
     return f"{said}. Restore the previous one, of {made}: {_restoring(context, found.identity.id)}"
 

@@ -10,7 +10,8 @@ from pathlib import Path
 
 import apsw
 
-from holdfast.core.errors import DataTooNew, Fault, StorageFailed
+from holdfast.core.disk import disk_fault
+from holdfast.core.errors import DataTooNew, Fault
 from holdfast.store.sqlite.faults import as_faults
 
 APPLICATION_ID = 0x484F4C44  # "HOLD": a foreign SQLite file is never migrated
@@ -28,7 +29,7 @@ def open_writer(path: Path) -> apsw.Connection:
     try:
         os.close(os.open(path, os.O_RDWR | os.O_CREAT, 0o600))  # the WAL takes its permissions from it
     except OSError as error:
-        raise StorageFailed(f"store: {path} cannot be opened for writing ({error.strerror})") from error
+        raise disk_fault(error, f"store: open {path} for writing") from error
     db = _open(path)
     try:
         with as_faults():

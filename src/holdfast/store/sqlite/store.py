@@ -131,7 +131,8 @@ class SqliteStore:
             return " ".join(f"{source} {count} {total}" for source, count, total in rows)
 
     def failure(self) -> Fault | None:
-        return self._commits.failure or self._watch.refusal()
+        # Damage first: a write that met it may have failed to roll back, and what helps is to restore.
+        return self._watch.refusal() or self._commits.failure
 
     def check_pages(self) -> bool:
         """Whether the file's pages can be read, without comparing what is in them; damage is noted as if it was met."""

@@ -22,15 +22,15 @@ const REASONS = [
 function Panel({ api, live, say, go, params }) {
   const projects = useProjects(api);
   const project = params.project || "";
-  const { data, error, loading, reload } = useLoad(() => (project ? api.post("/context", { project, explain: true }) : Promise.resolve(null)), [api, project]);
+  const { data, error, loading, reload } = useLoad(() => (project ? api.post("/context", { project, explain: true }) : api.get("/sessions", { limit: 1 }).then(() => null)), [api, project]);
   const soon = useSoon(reload, 1_000);
   useLive(live, (event) => (isAnew(event) || CHANGES.has(event.type)) && soon());
   const choose = (name) => go("context", { project: name });
   return html`<header><h1>${say("context")}</h1>
       <span class="faint" role="status">${project && data ? say("tokens", { count: data.tokens }) : ""}</span><p class="faint grow">${say("about")}</p>
       <div class="bar-of-controls"><${Filter} name=${say("project")} value=${project} projects=${projects} onSet=${choose} /></div></header>
-    ${!project && html`<${Choose} ...${{ projects, choose, say }} />`}
-    ${project && error && html`<${Failed} error=${error} say=${say} retry=${reload} />`}
+    ${!project && !error && html`<${Choose} ...${{ projects, choose, say }} />`}
+    ${error && html`<${Failed} error=${error} say=${say} retry=${reload} />`}
     ${project && !error && loading && !data && html`<p class="faint" role="status">${say("loading")}</p>`}
     ${project && !error && data && (data.lines.length ? html`<${Told} answer=${data} say=${say} />` : html`<${Empty} title=${say("nothing")} text=${say("nothingText")} command="holdfast connect --help" />`)}`;
 }

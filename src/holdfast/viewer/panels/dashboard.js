@@ -37,7 +37,8 @@ function Panel({ api, live, say, go }) {
   });
   if (error && !data) return html`<${Failed} error=${error} say=${say} retry=${reload} />`;
   if (!data) return html`<h1>${say("title")}</h1><p class="faint" role="status">${say("loading")}</p>`;
-  const empty = !Object.values(data.counts).some(Boolean);
+  const unread = !Object.keys(data.counts).length; // a warning has the reason
+  const empty = !unread && !Object.values(data.counts).some(Boolean);
   return html`
     <header>
       <h1>${say("title")}</h1>
@@ -49,10 +50,10 @@ function Panel({ api, live, say, go }) {
     ${empty && html`<div class="card"><${Empty} title=${say("emptyTitle")} text=${say("emptyText")}
       command=${'holdfast remember "The staging server is rebuilt every night at three."'}>
       <p>${say("emptyConnect")}</p><//></div>`}
-    <div class="figures">${FIGURES.map(([name, panel]) => html`<${Figure} key=${name} name=${name} panel=${panel} count=${data.counts[name]} say=${say} />`)}</div>
+    ${!unread && html`<div class="figures">${FIGURES.map(([name, panel]) => html`<${Figure} key=${name} name=${name} panel=${panel} count=${data.counts[name]} say=${say} />`)}</div>`}
     <div class="dash">
       <div class="stack">
-        ${!empty && html`<${Growth} growth=${data.growth} say=${say} />`}
+        ${!empty && !unread && html`<${Growth} growth=${data.growth} say=${say} />`}
         <div class="cards">
           <${Snapshots} snapshots=${data.snapshots} say=${say} />
           <${Index} data=${data} say=${say} />

@@ -19,7 +19,6 @@ from holdfast.store.sqlite.files.copy_rows import (
     FAR,
     attach,
     copy_tenants,
-    counted,
     counter,
     drop_place,
     has_others,
@@ -28,6 +27,7 @@ from holdfast.store.sqlite.files.copy_rows import (
     set_counter,
     tally_again,
 )
+from holdfast.store.sqlite.integrity import verify_rows
 from holdfast.store.tables import AUDIT, MEMORIES, SESSIONS, TABLES
 
 
@@ -88,20 +88,20 @@ def check_store(path: Path) -> None:
     """Read a captured file to its end.
 
     Raises:
-        DataDamaged: a page is broken, or rows are missing or too many.
+        DataDamaged: a page is broken, a row is not as it was written, or rows are missing or too many.
     """
     db = open_private(path)
     try:
         with as_faults():
-            # All of it: damage is found while the memory it was made of is still there to be repaired.
+            # All of it: damage is found while the memory it was made of is still there to be repaired, and a restore
+            # refuses a snapshot for a single changed row.
             if db.execute("PRAGMA integrity_check(1)").get != "ok":
                 raise DataDamaged("capture: the copy of the store is damaged")
-            tallies = _tallies(db)
-            wrong = [table.name for table in TABLES if counted(db, table.name) != tallies.get(table.name, (0, 0))]
+            found = verify_rows(db)
     finally:
         db.close()
-    if wrong:
-        raise DataDamaged(f"capture: row count of {', '.join(wrong)} differs")
+    if found:
+        raise DataDamaged(f"capture: the store is damaged ({found[0].table}: {found[0].message})")
 
 
 def _tallies(db: apsw.Connection) -> dict[str, tuple[int, int]]:

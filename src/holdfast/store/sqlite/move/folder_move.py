@@ -112,7 +112,7 @@ def _hold_still(home: Path) -> int | None:
         os.close(handle)
         raise DataLocked(
             f"move: the data folder {home} is in use by process {DataFolder(home).owner() or 'unknown'}",
-            hint="Stop it first: holdfast serve --stop",
+            hint=f"Stop it first: holdfast serve --stop --data {home}",
         )
     return handle
 
