@@ -21,12 +21,9 @@ from world import World
 
 # The same examples each time, so that a change is what makes a test fail. HYPOTHESIS_PROFILE=search looks for new ones.
 # How long one takes tells nothing on a busy machine, and a fixture may be shared by the examples of a test.
-ANY_PACE = {
-    "deadline": None,
-    "suppress_health_check": [HealthCheck.too_slow, HealthCheck.function_scoped_fixture],
-}
-settings.register_profile("steady", derandomize=True, **ANY_PACE)
-settings.register_profile("search", max_examples=1_000, **ANY_PACE)
+ANY_PACE = settings(deadline=None, suppress_health_check=[HealthCheck.too_slow, HealthCheck.function_scoped_fixture])
+settings.register_profile("steady", ANY_PACE, derandomize=True)
+settings.register_profile("search", ANY_PACE, max_examples=1_000)
 settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE", "steady"))
 
 # Hundreds of tests start a process of their own, and compiling what it imports would take a second each time. So the

@@ -76,7 +76,8 @@ def conninfo(url: str) -> str:
     """
     try:
         given = conninfo_to_dict(url)
-        if not all(port.isdecimal() for port in str(given.get("port", "")).split(",") if port):
+        numbers = [*str(given.get("port", "")).split(","), str(given.get("connect_timeout", "")).removeprefix("-")]
+        if not all(one.isdecimal() for one in numbers if one):
             raise psycopg.ProgrammingError
         return make_conninfo(
             url,
@@ -106,7 +107,7 @@ class Pool:
             StoreUnreachable: no connection can be made.
         """
         address = conninfo(url)
-        self._wait_seconds = max(WAIT_SECONDS, float(conninfo_to_dict(address)["connect_timeout"]))
+        self._wait_seconds = max(WAIT_SECONDS, float(conninfo_to_dict(address)["connect_timeout"] or 0))
         self._pool = ConnectionPool(
             address,
             connection_class=Connection,
