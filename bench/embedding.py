@@ -218,7 +218,9 @@ def loading(model: LocalModel) -> tuple[float, float, float]:
         "made = embedder_of(LOCAL_MODELS[sys.argv[2]]); before = resident_mb(); at = time.perf_counter()\n"
         "made.prepare(); print(time.perf_counter() - at, before, resident_mb())"
     )
-    done = subprocess.run([sys.executable, "-c", code, str(ROOT / "bench"), model.key], capture_output=True, text=True, check=True)
+    done = subprocess.run(
+        [sys.executable, "-c", code, str(ROOT / "bench"), model.key], capture_output=True, text=True, check=True
+    )
     seconds, before, after = map(float, done.stdout.split())
     return seconds, before, after
 
@@ -227,7 +229,9 @@ def question_ms(model: LocalModel, count: int) -> float:
     """Milliseconds of the middle question, none asked twice."""
     embedder = embedder_of(model)
     embedder.prepare()
-    times = [_times(lambda n=n: embedder.embed_query(f"how is part {n} of the index kept current?")) for n in range(count)]  # type: ignore[misc, arg-type]
+    times = [
+        _times(lambda n=n: embedder.embed_query(f"how is part {n} of the index kept current?")) for n in range(count)
+    ]  # type: ignore[misc, arg-type]
     return statistics.median(wall for wall, _ in times) * 1000
 
 
@@ -247,7 +251,9 @@ def models(quick: bool) -> list[tuple[str, str, str, str]]:
         found[model] = (cpu_rate(model, texts, rounds), question_ms(model, 50 if quick else 300), load[0], load[2])
     names = ("texts per processor second", "a question, p50, ms", "loading, s", "resident after loading, MB")
     rows = zip(names, *found.values(), strict=True)
-    return [(f"{name}: minilm / gte-small", f"{one:.3g} / {two:.3g}", f"{two / one:.2f}", "") for name, one, two in rows]
+    return [
+        (f"{name}: minilm / gte-small", f"{one:.3g} / {two:.3g}", f"{two / one:.2f}", "") for name, one, two in rows
+    ]
 
 
 def high(times: Sequence[float]) -> float:

@@ -71,7 +71,9 @@ def snapshot(home: Path, settings: dict[str, str], vault: str) -> Cost:
     with context_in(home, settings) as context:
         held = _held(context, vault)
         began, cpu = time.perf_counter(), time.process_time()
-        with making(context, CreateOptions(recipients=settings.get("snapshot_recipients", "").split(), vault=vault)) as made:
+        with making(
+            context, CreateOptions(recipients=settings.get("snapshot_recipients", "").split(), vault=vault)
+        ) as made:
             stored, stored_cpu = time.perf_counter(), time.process_time()
             put(context, context.vault(vault), made.stored.id, made.fresh)
             ended, ended_cpu = time.perf_counter(), time.process_time()

@@ -192,9 +192,21 @@ def measure(quick: bool) -> list[tuple[str, str, str, str]]:
         ours = middle(lambda seed: one_by_one(server.port, few, seed + 1))
         sixteen_rate = middle(lambda seed: sixteen(server.port, many, seed + 11))
         goal = min(0.5 * batched, 3 * single)
-        rows.append(("remember, one at a time / bare loop", f"{ours:.0f} / {single:.0f} per s", f"{ours / single:.2f}", "≥ 0.25"))
         rows.append(
-            ("remember, 16 connections / goal", f"{sixteen_rate:.0f} / {goal:.0f} per s", f"{sixteen_rate / goal:.2f}", "≥ 1")
+            (
+                "remember, one at a time / bare loop",
+                f"{ours:.0f} / {single:.0f} per s",
+                f"{ours / single:.2f}",
+                "≥ 0.25",
+            )
+        )
+        rows.append(
+            (
+                "remember, 16 connections / goal",
+                f"{sixteen_rate:.0f} / {goal:.0f} per s",
+                f"{sixteen_rate / goal:.2f}",
+                "≥ 1",
+            )
         )
         rows.append(("resident at start", f"{resident:.0f} MB", f"{resident:.0f}", "< 150"))
         server.stop()
@@ -203,7 +215,9 @@ def measure(quick: bool) -> list[tuple[str, str, str, str]]:
         total = 2_000 if quick else 20_000
         observe_p50(server.port, total - 400, 2)
         late = observe_p50(server.port, 200, 3)
-        rows.append((f"observe p50 at {total:,} / at 200", f"{late:.2f} / {early:.2f} ms", f"{late / early:.2f}", "≤ 1.5"))
+        rows.append(
+            (f"observe p50 at {total:,} / at 200", f"{late:.2f} / {early:.2f} ms", f"{late / early:.2f}", "≤ 1.5")
+        )
         server.stop()
         fill(folder / "large", large)
         server = Server(folder / "large")

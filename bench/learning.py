@@ -1,6 +1,6 @@
 """What learning from one more turn costs in a project of some hundred statements, with and without kept vectors.
 
-    python bench/learning.py
+python bench/learning.py
 """
 
 from __future__ import annotations

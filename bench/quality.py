@@ -83,17 +83,23 @@ def ways(depth: int) -> dict[str, Way]:
 
 
 class Vectors:
-    """Vectors by the hash of their text, on disk."""
+    """Vectors by the hash of their text, and those of questions, on disk."""
 
     def __init__(self, folder: Path, embedder: str):
         folder = folder / embedder
         self.embedder = embedder
         self.folder = folder
-        self.asked: dict[str, Vector] = {}
-        self.known: dict[str, Vector] = {}
-        if (folder / "cache.json").exists():
-            names = json.loads((folder / "cache.json").read_text())
-            self.known = dict(zip(names, np.load(folder / "cache.npy"), strict=True))
+        self.asked = self._kept("asked")
+        self.known = self._kept("cache")
+
+    def _kept(self, name: str) -> dict[str, Vector]:
+        path = self.folder / f"{name}.json"
+        return dict(zip(json.loads(path.read_text()), np.load(path.with_suffix(".npy")), strict=True)) if path.exists() else {}
+
+    def _keep(self, name: str, vectors: dict[str, Vector]) -> None:
+        self.folder.mkdir(parents=True, exist_ok=True)
+        (self.folder / f"{name}.json").write_text(json.dumps(list(vectors)))
+        np.save(self.folder / f"{name}.npy", np.stack(list(vectors.values())))
 
     def in_parts(self, texts: Sequence[str]) -> list[Vector]:
         """For each text a row for each of its parts."""
@@ -109,9 +115,10 @@ class Vectors:
 
     def of_questions(self, texts: Sequence[str]) -> list[Vector]:
         """Questions may have other vectors than texts have."""
-        for text in texts:
-            if text not in self.asked:
-                self.asked[text] = self._embedder.embed_query(text)
+        missing = [text for text in dict.fromkeys(texts) if text not in self.asked]
+        if missing:
+            self.asked |= {text: self._embedder.embed_query(text) for text in missing}
+            self._keep("asked", self.asked)
         return [self.asked[text] for text in texts]
 
     @cached_property
@@ -122,9 +129,7 @@ class Vectors:
 
     def _add(self, texts: list[str]) -> None:
         self.known |= zip(map(_hash, texts), self._embedder.embed(texts), strict=True)
-        self.folder.mkdir(parents=True, exist_ok=True)
-        (self.folder / "cache.json").write_text(json.dumps(list(self.known)))
-        np.save(self.folder / "cache.npy", np.stack(list(self.known.values())))
+        self._keep("cache", self.known)
 
 
 def _hash(text: str) -> str:
@@ -169,7 +174,11 @@ def measure(
 
 
 def table(rows: dict[tuple[str, str], list[Row]], level: str, title: str) -> list[str]:
-    lines = [f"**{title}, {level} level**", "", "| way | R@5 | R@10 | 95 % of R@10 | any@10 | all@10 | MRR | 95 % of MRR |"]
+    lines = [
+        f"**{title}, {level} level**",
+        "",
+        "| way | R@5 | R@10 | 95 % of R@10 | any@10 | all@10 | MRR | 95 % of MRR |",
+    ]
     lines.append("|---|---|---|---|---|---|---|---|")
     for (name, of), found in rows.items():
         if of == level:

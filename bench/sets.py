@@ -129,7 +129,9 @@ def _longer(collection: Collection) -> Collection:
 
 def _asked_of(collection: Collection, of: dict[str, str]) -> tuple[Query, ...]:
     """The same questions, where some documents became part of others."""
-    return tuple(Query(one.text, frozenset(of.get(id, id) for id in one.gold), one.category) for one in collection.queries)
+    return tuple(
+        Query(one.text, frozenset(of.get(id, id) for id in one.gold), one.category) for one in collection.queries
+    )
 
 
 def _joined(collection: Collection, count: int, alternate: bool = False) -> Collection:

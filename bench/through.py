@@ -34,7 +34,12 @@ def remember(http: httpx.Client, collection: sets.Collection) -> dict[str, str]:
     for first in range(0, len(collection.documents), BATCH):
         some = collection.documents[first : first + BATCH]
         memories = [
-            {"content": one.text, "project": collection.name, "sessionId": f"{collection.name}-{one.session}", "createdAt": one.at}
+            {
+                "content": one.text,
+                "project": collection.name,
+                "sessionId": f"{collection.name}-{one.session}",
+                "createdAt": one.at,
+            }
             for one in some
         ]
         answer = http.post("/agentmemory/remember/batch", json={"memories": memories}).raise_for_status().json()

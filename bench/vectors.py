@@ -81,7 +81,10 @@ def fill(path: Path, rows: Matrix) -> float:
 
         def put(tx: Tx, some: range = some) -> None:
             tx.queue(MODEL, Missing("memories", some[-1], tuple((seq, TENANT) for seq in some)))
-            made = [MadeVector(Waiting(TENANT, "memories", seq, seq), seq.to_bytes(16, "big"), rows[seq - 1, None]) for seq in some]
+            made = [
+                MadeVector(Waiting(TENANT, "memories", seq, seq), seq.to_bytes(16, "big"), rows[seq - 1, None])
+                for seq in some
+            ]
             assert tx.put_vectors(MODEL, made) == len(some)
 
         store.write(put)

@@ -141,10 +141,9 @@ def test_the_commands_of_a_page_are_found() -> None:
 
 @each_page
 def test_every_command_line_in_a_page_parses(page: Path) -> None:
-    parser = _parser()
     for words in _shell_commands(page.read_text(encoding="utf-8")):
         if words[:1] not in (["hook"], ["--version"]):  # a hook takes what it is given
-            parser.parse_args(words)
+            _parser(words).parse_args(words)
 
 
 @each_page

@@ -46,8 +46,9 @@ def _value(row: Setting) -> tuple[str, Any]:
 _WORDS = {
     "agent_scope": ("Isolated", "isolated"),
     "mcp_tools": ("ALL", "all"),
+    "recall_keep": ("ALL", "all"),
     "llm": ("none", "none"),
-    "embedder": ("Local", "minilm"),
+    "embedder": ("Local", "local"),
     "log_level": ("DEBUG", "debug"),
     "store": (" postgresql://user:word@db/memory ", "postgresql://user:word@db/memory"),
     "nats_url": (" nats://user:word@broker:4222,tls://[::1]:4222 ", "nats://user:word@broker:4222,tls://[::1]:4222"),

@@ -25,7 +25,7 @@ from holdfast.embedder import embedder_from
 from holdfast.learn.statements.change_features import Similarity, signs
 from holdfast.learn.statements.changes import of_two_things, verdict
 from holdfast.learn.statements.edits import Claim, Edit
-from holdfast.learn.statements.supersession import _comparable
+from holdfast.learn.statements.supersession import _comparable, _near_enough
 from holdfast.learn.statements.values import without_values
 from holdfast.settings import load
 
@@ -35,7 +35,6 @@ RIDGE = 1.0
 STRANGERS = 1_500
 # For telling the older one below the newer: also learnt from the pairs of the dev scenarios, of which few are changes.
 TELLING_RIDGE, CHANGED_WEIGHT, OTHER_WEIGHT = 5.0, 3.0, 0.3
-LEAST_NEAR = 0.4
 NEAR = ("near", "near with prompt", "near without values")
 Array = Any
 
@@ -74,7 +73,15 @@ def strangers(path: Path, most: int) -> list[dict[str, Any]]:
         (domain, old, new) for domain, said in by_domain.items() for old in said for new in said if old[0] < new[0]
     ]
     return [
-        {"old": old[1], "new": new[1], "new_prompt": new[2], "edit": None, "old_edit": None, "replaces": False, "domain": domain}
+        {
+            "old": old[1],
+            "new": new[1],
+            "new_prompt": new[2],
+            "edit": None,
+            "old_edit": None,
+            "replaces": False,
+            "domain": domain,
+        }
         for domain, old, new in chance.sample(every, min(most, len(every)))
     ]
 
@@ -97,7 +104,7 @@ def _nearness(old: list[Claim], new: list[Claim], embedder: Any) -> list[Similar
 
 
 class PlayedPairs:
-    """Pairs of the dev scenarios that are compared at all, by scenario."""
+    """Pairs of the scenarios that are compared at all, by scenario."""
 
     def __init__(self, embedder: Any, names: list[str]):
         every = list(dev_pairs())
@@ -105,7 +112,7 @@ class PlayedPairs:
         rows = [
             (*one, close)
             for one, close in zip(every, near, strict=True)
-            if one[3] or _comparable(one[1].text, one[2]) or close.said >= LEAST_NEAR
+            if one[3] or _comparable(one[1].text, one[2]) or _near_enough(one[1].text, one[2].text, max(close.said, close.asked))
         ]
         rows = [one for one in rows if one[3] or not of_two_things(one[1], one[2])]
         self.scenarios = np.array([name for name, *_ in rows])
@@ -140,14 +147,18 @@ def fit_telling(pairs: Pairs, embedder: Any) -> dict[str, Any]:
 
 def _report_telling(played: PlayedPairs, chances: Array) -> None:
     best: dict[tuple[str, str], tuple[float, bool]] = {}
-    for key, chance, changed in zip(zip(played.scenarios, played.old, strict=True), chances, played.replaces, strict=True):
+    for key, chance, changed in zip(
+        zip(played.scenarios, played.old, strict=True), chances, played.replaces, strict=True
+    ):
         before = best.get(key, (0.0, False))
         best[key] = max(before[0], float(chance)), before[1] or bool(changed)
     for bar in (0.1, 0.15, 0.2, 0.3):
         right = [chance >= bar for chance, changed in best.values() if changed]
         wrong = [chance >= bar for chance, changed in best.values() if not changed]
-        print(f"telling, each scenario held out, from {bar} on: {sum(right)} of {len(right)} outdated sentences,"
-              f" {sum(wrong)} of {len(wrong)} others")
+        print(
+            f"telling, each scenario held out, from {bar} on: {sum(right)} of {len(right)} outdated sentences,"
+            f" {sum(wrong)} of {len(wrong)} others"
+        )
 
 
 def names_for(meaning: bool) -> list[str]:
@@ -173,8 +184,10 @@ def fit_one(pairs: Pairs, meaning: bool) -> dict[str, Any]:
     area, precision = ranks_right(scores, pairs.replaces)
     apart = np.sort(scores[pairs.replaces == 0])[::-1]
     found = {wrong: float((scores[pairs.replaces == 1] > apart[wrong]).mean()) for wrong in (0, 1, 2, 4, 8)}
-    print(f"cross-validated by domain, {'with meaning' if meaning else 'words alone'}: area {area:.3f}, precision {precision:.3f},"
-          f" found at so many wrong ones of {len(apart)}: {found}")
+    print(
+        f"cross-validated by domain, {'with meaning' if meaning else 'words alone'}: area {area:.3f}, precision {precision:.3f},"
+        f" found at so many wrong ones of {len(apart)}: {found}"
+    )
     weights = fitted(rows, pairs.replaces, np.full(rows.shape[1], RIDGE))
     named = {name: round(float(one), 4) for name, one in zip(names, weights, strict=False)}
     return {"bias": round(float(weights[-1]), 4), "signs": named}
@@ -186,8 +199,10 @@ def report(name: str, pairs: Pairs, verbose: bool) -> None:
         said = np.array([verdict(*one) for one in zip(pairs.old, pairs.new, nears, strict=True)])
         for how, verdicts in (("replaced", ["replaced"]), ("replaced or newer", ["replaced", "newer"])):
             right, wrong = (np.isin(said[pairs.replaces == truth], verdicts) for truth in (1, 0))
-            print(f"{name}, {'with meaning' if meaning else 'words alone'}, {how}: {int(right.sum())} of {len(right)} changes"
-                  f" noticed, {int(wrong.sum())} of {len(wrong)} pairs of two facts taken for a change")
+            print(
+                f"{name}, {'with meaning' if meaning else 'words alone'}, {how}: {int(right.sum())} of {len(right)} changes"
+                f" noticed, {int(wrong.sum())} of {len(wrong)} pairs of two facts taken for a change"
+            )
         if verbose and meaning:
             for row, one in zip(pairs.rows, said, strict=True):
                 if one == "replaced" and not row["replaces"]:

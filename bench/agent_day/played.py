@@ -1,4 +1,4 @@
-"""Sentences of the dev scenarios with what their gold says of them: what the tables of holdfast.learn are fitted on."""
+"""Sentences of the scenarios to fit on with what their gold says of them, for the tables of holdfast.learn."""
 
 from __future__ import annotations
 
@@ -48,7 +48,9 @@ def said(scenario: Scenario) -> list[Said]:
             for one in kept:
                 is_own = one.text in own
                 is_gold = is_own and any(says(one.text, any_of) for any_of in gold)
-                found.append(Said(number, one, SentencePosition(turn.prompt, in_prompt, len(kept)), edits, is_own, is_gold))
+                found.append(
+                    Said(number, one, SentencePosition(turn.prompt, in_prompt, len(kept)), edits, is_own, is_gold)
+                )
     return found
 
 
@@ -63,7 +65,7 @@ def dev_sentences() -> Iterator[tuple[Sentence, SentencePosition, bool]]:
 
 def dev_pairs() -> Iterator[tuple[str, Claim, Claim, bool]]:
     """Older and newer sentences of different turns, and whether the newer gives the new value of a changed fact."""
-    for scenario in load("dev"):
+    for scenario in (*load("dev"), *load("changes")):
         changed = [one for one in scenario.facts if one.was]
         rows = [
             (

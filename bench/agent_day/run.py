@@ -65,7 +65,9 @@ def _arguments() -> argparse.Namespace:
     parser.add_argument("--quick", action="store_true", help="two scenarios that share a folder name")
     parser.add_argument("--only", help="names of scenarios, separated by commas")
     parser.add_argument("--verbose", action="store_true", help="what was missed, of the dev half")
-    parser.add_argument("--show-held-out", action="store_true", help="what was missed, also of the held-out half and the strangers")
+    parser.add_argument(
+        "--show-held-out", action="store_true", help="what was missed, also of the held-out half and the strangers"
+    )
     parser.add_argument("--keep", type=Path, help="a folder for the contexts and hits as JSON")
     parser.add_argument("--scale", action="store_true", help="also start sessions on a store of 100,000 memories")
     parser.add_argument("--rows", type=int, default=100_000, help="how many memories --scale takes")

@@ -1,6 +1,6 @@
 """The capture of a large tenant while others write, beside `pg_dump` of the same rows.
 
-    python -m fleet.captures [--memories 100000]        (in bench/)
+python -m fleet.captures [--memories 100000]        (in bench/)
 """
 
 from __future__ import annotations
@@ -137,7 +137,12 @@ def _part(
             slower <= 3,
         ),
     ]
-    sizing = [("captured file / pg_dump, of that tenant", f"{file.stat().st_size / 1e6:,.0f} / {dump.stat().st_size / 1e6:,.0f} MB")]
+    sizing = [
+        (
+            "captured file / pg_dump, of that tenant",
+            f"{file.stat().st_size / 1e6:,.0f} / {dump.stat().st_size / 1e6:,.0f} MB",
+        )
+    ]
     note = (
         f"Capture: the size is that of the database with its indexes. {WRITERS} other tenants each write {1 / PAUSE_SECONDS:.0f} times a second "
         "or as often as they are answered, also during pg_dump."

@@ -14,8 +14,9 @@ from intake import Server
 
 API = "/agentmemory"
 # What servers do in the background would take the processors from what is measured: snapshots on schedule, whose first
-# ones of all tenants are due at the start, and in measurements of writes the vectors.
-QUIET = {"HOLDFAST_SNAPSHOT_EVERY": "off"}
+# ones of all tenants are due at the start, insights, which are drawn of all tenants then, and in measurements of writes
+# the vectors.
+QUIET = {"HOLDFAST_SNAPSHOT_EVERY": "off", "HOLDFAST_CONSOLIDATION": "false"}
 PLAIN = {**QUIET, "HOLDFAST_EMBEDDER": "none"}
 
 
@@ -65,5 +66,3 @@ def tokens_of(port: int, tenants: Sequence[str]) -> dict[str, str]:
 
     with ThreadPoolExecutor(8) as threads:
         return dict(zip(tenants, threads.map(make, tenants), strict=True))
-
-

@@ -1,6 +1,6 @@
 """What is found through REST on PostgreSQL, beside the embedded store: the same texts, questions and embedding model.
 
-    python -m fleet.quality [--locomo FILE]        (in bench/)
+python -m fleet.quality [--locomo FILE]        (in bench/)
 """
 
 from __future__ import annotations

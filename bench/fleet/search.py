@@ -1,6 +1,6 @@
 """Search of one tenant among others in the database, beside the embedded store that holds it alone.
 
-    python -m fleet.search --size 10000        (in bench/)
+python -m fleet.search --size 10000        (in bench/)
 """
 
 from __future__ import annotations
@@ -93,9 +93,12 @@ def _figure(size: int, ours: Asker, theirs: Asker, same: float) -> tuple[Figure,
         f"{ratio:.2f}",
         "" if goal is None else f"≤ {goal:g}",
         None if goal is None else ratio <= goal,
-        f"without the embedding of the question {p50(ours.embedded):.1f} / {p50(theirs.embedded):.1f} ms; some 24 statements a search, each a round trip",
+        f"without the embedding of the question {p50(ours.embedded):.1f} / {p50(theirs.embedded):.1f} ms; some 17 round trips a search",
     )
-    return figure, (f"searches a second, for each processor, of {size:,} memories", f"{1000 / p50(ours.processor):,.0f}")
+    return figure, (
+        f"searches a second, for each processor, of {size:,} memories",
+        f"{1000 / p50(ours.processor):,.0f}",
+    )
 
 
 def measure(server: Cluster, folder: Path, sizes: Sizes) -> Part:

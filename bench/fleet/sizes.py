@@ -23,5 +23,13 @@ class Sizes:
 
 
 QUICK = Sizes(
-    search=(2_000,), questions=10, tenants=40, memories=200, templates=2, sampled=10, seconds=2.0, rounds=1, captured=5_000
+    search=(2_000,),
+    questions=10,
+    tenants=40,
+    memories=200,
+    templates=2,
+    sampled=10,
+    seconds=2.0,
+    rounds=1,
+    captured=5_000,
 )

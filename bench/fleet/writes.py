@@ -1,6 +1,6 @@
 """Durable writes over 16 connections of different tenants: one server, four servers, and the database alone.
 
-    python -m fleet.writes [--seconds 8]        (in bench/)
+python -m fleet.writes [--seconds 8]        (in bench/)
 """
 
 from __future__ import annotations
@@ -96,7 +96,9 @@ def _remember(places: Sequence[tuple[int, str]], seconds: float, seed: int, pipe
     pipe.send((took, time.process_time() - began))
 
 
-def load(server: Cluster, servers: Sequence[Server], tokens: dict[str, str], seconds: float, seed: int, name: str) -> Rate:
+def load(
+    server: Cluster, servers: Sequence[Server], tokens: dict[str, str], seconds: float, seed: int, name: str
+) -> Rate:
     places = [(servers[at % len(servers)].port, tokens[tenant]) for at, tenant in enumerate(TENANTS)]
     here, there = multiprocessing.Pipe()
     process = multiprocessing.get_context("spawn").Process(target=_remember, args=(places, seconds, seed, there))
@@ -132,7 +134,9 @@ def inserts(server: Cluster, name: str, bytes_a_write: int, seconds: float) -> t
     many a second, and the processor seconds of the database for each."""
     with psycopg.connect(server.url("postgres", database=name), autocommit=True) as db:
         db.execute("DROP TABLE IF EXISTS plain_rows")
-        db.execute("CREATE TABLE plain_rows (space bigint, seq bigint GENERATED ALWAYS AS IDENTITY, body text, PRIMARY KEY (space, seq))")
+        db.execute(
+            "CREATE TABLE plain_rows (space bigint, seq bigint GENERATED ALWAYS AS IDENTITY, body text, PRIMARY KEY (space, seq))"
+        )
         db.execute("ALTER TABLE plain_rows ALTER body SET STORAGE EXTERNAL")
     with tempfile.NamedTemporaryFile("w", suffix=".sql") as script:
         # From a table of its own, so that the text is not sent by the client: the size of the row is what is measured.
@@ -174,7 +178,10 @@ def _memory(server: Cluster, servers: Sequence[Server]) -> list[tuple[str, str]]
     return [
         ("memory of a server without an embedding model, after these writes", f"{used:.0f} MB"),
         (f"sessions of {number} servers at the database", f"{len(held)}"),
-        ("memory of a session at the database that it does not share, mean / most", f"{statistics.mean(held):.1f} / {max(held):.1f} MB"),
+        (
+            "memory of a session at the database that it does not share, mean / most",
+            f"{statistics.mean(held):.1f} / {max(held):.1f} MB",
+        ),
     ]
 
 

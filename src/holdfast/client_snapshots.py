@@ -74,6 +74,10 @@ class Snapshots:
         """Make it the live memory; calling this is the confirmation."""
         return self._asked("snapshot_restore", id=id, yes=yes, **how)
 
+    def drill(self, id: str | None = None, **how: Any) -> Json:
+        """Restore one beside the live memory, any of the vault if none is named, and check it: `sound`, `drill`."""
+        return self._asked("drill", id=id, **how)
+
     def merge(self, a: str, b: str = "now", *, yes: bool = True, **how: Any) -> Json:
         """Make one memory of two that went on apart; calling this is the confirmation. `dry_run` only shows."""
         return self._asked("snapshot_merge", a=a, b=b, yes=yes, **how)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import time
 
 from holdfast.core.ports import Clock, Embedder, Entropy
-from holdfast.index import LOCAL_MODELS, Fetch, LocalEmbedder, LocalModel, WeightFolders
+from holdfast.index import GTE_SMALL, LOCAL_MODELS, MINILM, Fetch, LocalEmbedder, LocalModel, WeightFolders
 from holdfast.remote import Download, remote_embedder_from
 from holdfast.remote.endpoint import Pause
 from holdfast.settings import Settings
@@ -19,9 +19,17 @@ def embedder_from(settings: Settings, clock: Clock, entropy: Entropy, *, pause: 
     """
     if settings.embedder == "none":
         return None
+    if settings.embedder == "local":
+        return LocalEmbedder(_best_here(settings, clock, entropy), clock)
     if model := LOCAL_MODELS.get(settings.embedder):
         return LocalEmbedder(_places(model, settings, clock, entropy), clock)
     return remote_embedder_from(settings, clock, entropy, pause=pause)
+
+
+def _best_here(settings: Settings, clock: Clock, entropy: Entropy) -> WeightFolders:
+    """gte-small where its files are, as it finds more (docs/benchmarks/ranking.md); else MiniLM, which pip installs."""
+    found = _places(GTE_SMALL, settings, clock, entropy)
+    return found if found.are_here() else _places(MINILM, settings, clock, entropy)
 
 
 def _places(model: LocalModel, settings: Settings, clock: Clock, entropy: Entropy) -> WeightFolders:

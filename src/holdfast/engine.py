@@ -8,7 +8,7 @@ from contextlib import suppress
 from pathlib import Path
 
 from holdfast.context import CallContext
-from holdfast.core.background import LearningProgress, RecallCounter
+from holdfast.core.background import JournalProgress, LearningProgress, QuestionLog, RecallCounter
 from holdfast.core.errors import DataDamaged, DataTooNew, Fault, RestorePending
 from holdfast.core.metrics import Metrics
 from holdfast.core.model import DEFAULT_TENANT, Caller, Event
@@ -18,7 +18,7 @@ from holdfast.embedder import embedder_from
 from holdfast.remote import summarizer_from
 from holdfast.settings import Settings
 from holdfast.snapshot.bundle.encryption import check_recipients
-from holdfast.snapshot.bundle.types import Identity
+from holdfast.snapshot.drill.scratch import sweep_scratch
 from holdfast.snapshot.recovery.auto_restore import FirstRestore, first_restore, note_reported, note_restore
 from holdfast.snapshot.recovery.bootstrap import begin_from_vault, fill_from_vault, is_blank
 from holdfast.snapshot.recovery.damage_hints import way_out
@@ -26,6 +26,7 @@ from holdfast.snapshot.recovery.pending_restore import end_waiting, is_waiting
 from holdfast.snapshot.recovery.vault_mismatch import vault_mismatch
 from holdfast.snapshot.remote.forks import fork_notices_of
 from holdfast.snapshot.repo.context import SnapshotContext, snapshot_context
+from holdfast.snapshot.restore import RestoreResult
 from holdfast.snapshot.sources.restore_plan import settle_folders, sweep_staged
 from holdfast.store.damage import Damage
 from holdfast.store.data_folder import DataFolder, FolderLock
@@ -71,7 +72,9 @@ class Engine:
         self.embedder = embedder or embedder_from(settings, self.clock, self.entropy)
         self._started = (self.clock.now_ms(), self.clock.steady())
         self.recalls = RecallCounter()
+        self.questions = QuestionLog()
         self.learning = LearningProgress()
+        self.journal = JournalProgress()
         self.metrics = Metrics()
         self.publishers: list[Publisher] = []
         self.folder = DataFolder(settings.folder)
@@ -114,6 +117,7 @@ class Engine:
         with suppress(Fault):  # the memory is there without them; doctor reports it, and snapshot mend repairs it
             settle_folders(self.folder)
             sweep_staged(self._context())
+        sweep_scratch(self.folder.home)
 
     def _context(self) -> SnapshotContext:
         return SnapshotContext(self.folder.home, self.settings, self.clock, self.entropy, DEFAULT_TENANT)
@@ -134,21 +138,22 @@ class Engine:
             self._apart = vault_mismatch(snapshot_context(self.context(Caller(name="first start"))))
         self._opened_at = self._live.store.last_seq()
 
-    def _fill(self) -> Identity | None:
-        """Restore the vault's memory if this one is empty; which snapshot."""
+    def _fill(self) -> RestoreResult | None:
+        """Restore the vault's memory if this one is empty; what came."""
         context = snapshot_context(self.context(Caller(name="first start")))
         with suppress(DataDamaged):  # the next reader gets it
             if is_blank(context, self._live.opened().read()):
                 return fill_from_vault(context)
         return None
 
-    def _say_begun(self, snapshot: Identity) -> None:
+    def _say_begun(self, made: RestoreResult) -> None:
         """Log it, with what the vault holds beside it: there is no caller to report it to."""
-        ctx = self.context(Caller(name="first start"))
+        ctx, snapshot = self.context(Caller(name="first start")), made.manifest.identity
         ctx.store.write(lambda tx: ctx.audit(tx, "snapshot_restore", (snapshot.id,), None))
+        upto = made.journal.upto if made.journal else 0
         with suppress(Fault):  # a disk that is full now: the memory is there, and the log has it
-            self._restored = note_restore(self.folder.home, snapshot, self.clock.now_ms())
-        log.warning("%s", FirstRestore(snapshot.id, snapshot.created_at, 0).message)
+            self._restored = note_restore(self.folder.home, snapshot, self.clock.now_ms(), upto)
+        log.warning("%s", FirstRestore(snapshot.id, snapshot.created_at, 0, upto=upto).message)
         with suppress(Fault):  # the memory is there, whatever the vault answers now
             for warning in fork_notices_of(snapshot_context(ctx), self.settings.vault):
                 log.warning("%s", warning)
@@ -225,6 +230,7 @@ class Engine:
         """Make the generation live whose name `build` gives; see `lifecycle.Memory.exchange`."""
         name = self._live.exchange(build, tenant)
         self.recalls.take()  # counted for records of the old store
+        self.questions.take()  # answered with them
         self._opened_at = self._live.store.last_seq()
         return name
 
@@ -272,7 +278,9 @@ class Engine:
             self.summarizer,
             self.embedder,
             recalls=self.recalls,
+            questions=self.questions,
             learning=self.learning,
+            journal=self.journal,
             started=self._started,
             metrics=self.metrics,
             live=self,

@@ -91,6 +91,28 @@ def test_keys_that_would_be_missed_and_what_waits_for_the_vault_are_told_in_both
             expect(page.get_by_text("holdfast vault sync")).to_be_visible()
 
 
+def test_the_last_proven_restore_and_a_drill_that_failed_are_told_in_both_languages(
+    watched: Callable[..., tuple[Page, Watch]], tmp_path: Path
+) -> None:
+    world = World(tmp_path / "memory")
+    world.call("remember", content="The lamp oil is in the cellar.")
+    world.call("snapshot_create")
+    world.call("drill")
+    bundle = next((tmp_path / "memory" / "snapshots").rglob("*.tar.zst"))
+    bundle.write_bytes(bundle.read_bytes()[:-1] + b"x")
+    world.call("drill")
+    world.close()
+    with serving(tmp_path / "memory") as server:
+        for locale, told in (
+            ("en-GB", ("Last proven restore", "the last drill failed", "The last restore drill failed")),
+            ("zh-CN", ("上次验证的恢复", "上次演练失败", "上次恢复演练失败")),
+        ):
+            page, _ = watched(locale=locale)
+            open_panel(page, server.url)
+            for words in told:
+                expect(page.get_by_text(words).first).to_be_visible()
+
+
 def test_a_plot_that_could_not_be_loaded_is_drawn_later(watch: Watch, server: Server) -> None:
     page, library = watch.page, "**/vendor/uplot.js"
     watch.expected.append("Failed to load resource")

@@ -50,7 +50,7 @@ def test_every_command_stands_once_on_the_page_of_help(capsys: pytest.CaptureFix
 def test_a_group_of_commands_says_what_it_is_about(capsys: pytest.CaptureFixture[str]) -> None:
     groups = {words.split()[0] for words, _ in all_commands() if " " in words}
     assert set(GROUPS) == groups
-    for name in sorted(groups):
+    for name in sorted(groups - {words for words, _ in all_commands()}):  # `drill` is a command itself
         with pytest.raises(SystemExit):
             main([name, "--help"])
         said = capsys.readouterr().out

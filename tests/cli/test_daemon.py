@@ -134,6 +134,7 @@ def test_a_command_says_that_the_server_at_the_port_has_another_folder(
 
     assert done.stderr == (
         f"note: the server at {home.card['url']} has another data folder; this command uses {other.folder}\n"
+        f"This memory is empty: {other.folder}\n"
     )
 
 
@@ -348,6 +349,22 @@ def test_a_process_that_has_the_folder_without_serving_it_is_named(
         engine.close()
 
     assert "--no-daemon" in refused.value.hint
+
+
+def test_a_server_that_hangs_is_told_with_the_command_that_ends_it(
+    home: OpenMemory, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    home.remember("The lighthouse.")
+    pid = int(home.card["pid"])
+    monkeypatch.setattr(daemon, "START_SECONDS", 0.2)
+    os.kill(pid, signal.SIGSTOP)
+    try:
+        with pytest.raises(DataLocked, match=f"process {pid}") as refused:
+            daemon.ensure_server(home.settings)
+    finally:
+        os.kill(pid, signal.SIGCONT)
+
+    assert "holdfast serve --stop" in refused.value.hint
 
 
 def test_a_server_that_does_not_come_up_in_time_is_told_with_its_log(

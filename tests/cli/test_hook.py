@@ -63,6 +63,13 @@ def test_an_event_makes_the_requests_that_were_recorded(run: dict[str, Any]) -> 
     assert timeless(known) == timeless(run["requests"])
 
 
+@pytest.mark.parametrize(("source", "sent"), [("compact", True), ("clear", True), ("resume", False), (7, False)])
+def test_a_start_after_which_the_agent_knows_nothing_says_so(source: Any, sent: bool) -> None:
+    told = Server()
+    ran("session-start", {"session_id": "s", "hook_event_name": "SessionStart", "source": source}, told)
+    assert ("source" in told.requests[0]["body"]) is sent
+
+
 def test_every_recorded_event_is_known() -> None:
     assert {run["event"] for run in RECORDED} | OWN == set(EVENTS)
 
@@ -138,6 +145,16 @@ def test_a_memory_that_cannot_be_written_still_gives_its_context() -> None:
     assert "known facts" in told
     assert "the disk is full" in told
     assert server.requests[-1]["body"]["project"] == server.requests[0]["body"]["project"]
+
+
+def test_a_session_starts_with_the_alarm_that_its_user_has_to_hear() -> None:
+    class Alarmed(Server):
+        def __call__(self, method: str, path: str, body: object, timeout: float) -> dict[str, Any] | None:
+            return {"context": "known facts", "alarm": "The last restore drill failed"}
+
+    told = ran("session-start", {"session_id": "s", "cwd": "/work/shop"}, Alarmed("")).stdout
+    assert "known facts" in told
+    assert "The last restore drill failed" in told
 
 
 def test_context_can_be_turned_off() -> None:

@@ -282,6 +282,7 @@ def _filled(home: Path) -> World:
     world.call("action_create", title=f"Mend the net {ESCAPES}")
     world.call("slot_replace", label="persona", content=f"Brief {ESCAPES}")
     world.call("snapshot_create", label="before the storm", sign=True)
+    world.call("drill")
     return world
 
 

@@ -1,4 +1,4 @@
-"""Breaking `holdfast snapshot create`, `restore` and `prune` at one exact system call, and looking at what is left."""
+"""Breaking `holdfast snapshot create`, `restore` and `prune`, and `holdfast drill`, at one exact system call, and looking at what is left."""
 
 from __future__ import annotations
 
@@ -34,6 +34,7 @@ ACTIONS = {
     "create": ("snapshot", "create"),
     "restore": ("snapshot", "restore", "000001", "--yes"),
     "prune": ("snapshot", "prune", "--keep", "1", "--yes"),
+    "drill": ("drill", "000001"),
 }
 
 
@@ -121,6 +122,7 @@ def examine(home: Path, action: str, layout: str) -> bool:
         return BY_NAME[operation].call(engine.context(Caller()), arguments)
 
     try:
+        drilled = _receipts(call)
         restored = _texts(call) == {*OLD}
         count = _sound(call)
         assert _notes(home / "notes") == (NOTES if restored else CHANGED), "the folder is not that of the memory"
@@ -128,13 +130,22 @@ def examine(home: Path, action: str, layout: str) -> bool:
     finally:
         engine.close()
     _no_litter(home)
-    return {"create": count == 3, "restore": restored, "prune": count == 1}[action]
+    return {"create": count == 3, "restore": restored, "prune": count == 1, "drill": drilled}[action]
 
 
 def _texts(call: Call) -> set[str]:
     texts = {one["content"] for one in call("memories")["memories"]}
     assert texts in ({*OLD}, {*OLD, NEW}), texts
     return texts
+
+
+def _receipts(call: Call) -> bool:
+    """Whether there is a receipt; a record that is there is whole, and tells of what was restored completely."""
+    drills = call("drill_list")["drills"]
+    assert [one["outcome"] for one in drills] in ([], ["restored"]), drills
+    for one in drills:
+        assert (one["snapshot"][:6], one["tables"]["memories"]) == ("000001", len(OLD)), one
+    return bool(drills)
 
 
 def _sound(call: Call) -> int:

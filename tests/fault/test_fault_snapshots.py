@@ -1,4 +1,4 @@
-"""The commands that make, restore and prune snapshots are killed or failed at single system calls.
+"""The commands that make, restore, prune and drill snapshots are killed or failed at single system calls.
 
 A few points of each kind; `make faults` goes through all of them.
 """
@@ -29,6 +29,10 @@ def place(tmp_path_factory: pytest.TempPathFactory) -> Path:
         ("restore", "fsync", 40),
         ("restore", "unlinkat", 5),
         ("prune", "unlink", 4),
+        ("drill", "pwrite64", 8),
+        ("drill", "fsync", 10),
+        ("drill", "rename", 3),
+        ("drill", "unlinkat", 2),
     ],
 )
 def test_a_command_killed_at_one_call_leaves_old_or_new(place: Path, action: str, syscall: str, when: int) -> None:
@@ -44,6 +48,8 @@ def test_a_command_killed_at_one_call_leaves_old_or_new(place: Path, action: str
         ("restore", "fsync", 45, "EIO"),
         ("restore", "renameat2", 1, "EIO"),
         ("restore", "pwrite64", 80, "ENOSPC"),
+        ("drill", "fsync", 6, "EIO"),
+        ("drill", "pwrite64", 6, "ENOSPC"),
     ],
 )
 def test_a_command_whose_disk_fails_never_says_that_it_succeeded(

@@ -7,7 +7,9 @@ from pathlib import Path
 
 import pytest
 
+from holdfast import embedder
 from holdfast.cli.commands.doctor import Check, _embedder, _loops
+from holdfast.core.system import SystemClock, SystemEntropy
 from holdfast.index import GTE_SMALL, LOCAL_MODELS, MINILM
 from holdfast.index.remedies import correct_path, install_weights
 from holdfast.settings import load
@@ -20,11 +22,11 @@ def examined(home: Path, **settings: str) -> Check:
 
 
 def test_a_model_that_can_be_loaded_is_named(tmp_path: Path) -> None:
-    assert examined(tmp_path) == Check("embedder", True, MINILM.name)
+    assert examined(tmp_path, embedder="minilm") == Check("embedder", True, MINILM.name)
 
 
 def test_a_model_that_cannot_be_loaded_is_not_well(tmp_path: Path) -> None:
-    check = examined(tmp_path, embedder_path=str(tmp_path))
+    check = examined(tmp_path, embedder="minilm", embedder_path=str(tmp_path))
     assert not check.ok
     assert "HOLDFAST_EMBEDDER_PATH" in check.found
     assert check.hint == correct_path(MINILM)
@@ -34,7 +36,7 @@ def test_weights_that_are_not_installed_are_told_with_the_command_that_installs_
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setitem(LOCAL_MODELS, "minilm", replace(MINILM, packages=("no-such-package-at-all",)))
-    check = examined(tmp_path, embedder_url="none")
+    check = examined(tmp_path, embedder="minilm", embedder_url="none")
     assert (check.ok, check.found) == (False, "minilm: the weights are not installed; keyword search only")
     assert check.hint == f"{install_weights(MINILM)}."
 
@@ -46,6 +48,28 @@ def test_the_other_local_model_is_told_with_the_command_that_installs_it(
     check = examined(tmp_path, embedder="gte-small", embedder_url="none")
     assert (check.ok, check.found) == (False, "gte-small: the weights are not installed; keyword search only")
     assert check.hint == f"{install_weights(GTE_SMALL)}."
+
+
+@pytest.mark.parametrize("place", ["downloaded", "at a path"])
+def test_the_model_of_this_machine_is_gte_small_where_its_files_are(
+    place: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(embedder, "GTE_SMALL", replace(GTE_SMALL, version="of-no-installation"))
+    folder = tmp_path / "given" if place == "at a path" else tmp_path / "models" / "gte-small-of-no-installation"
+    path = {"embedder_path": str(folder)} if place == "at a path" else {}
+    assert chosen(tmp_path, **path) == MINILM.name
+    folder.mkdir(parents=True)
+    for file in GTE_SMALL.files:
+        assert chosen(tmp_path, **path) == MINILM.name
+        (folder / file.name).touch()
+    assert chosen(tmp_path, **path) == GTE_SMALL.name
+    assert chosen(tmp_path, embedder="minilm", **path) == MINILM.name
+
+
+def chosen(home: Path, **settings: str) -> str:
+    made = embedder.embedder_from(load({"home": str(home), **settings}, {}), SystemClock(), SystemEntropy())
+    assert made is not None
+    return made.name
 
 
 def test_a_remote_embedder_is_named_and_not_asked(tmp_path: Path) -> None:

@@ -48,7 +48,9 @@ def hub(files: WeightFiles, monkeypatch: pytest.MonkeyPatch) -> Iterator[str]:
 
 
 def embedder(home: Path, url: str) -> Embedder:
-    made = embedder_from(load({"home": str(home), "embedder_url": url}, {}), SystemClock(), SystemEntropy())
+    made = embedder_from(
+        load({"home": str(home), "embedder": "minilm", "embedder_url": url}, {}), SystemClock(), SystemEntropy()
+    )
     assert made is not None
     return made
 

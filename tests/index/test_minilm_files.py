@@ -249,7 +249,7 @@ def test_an_embedder_that_was_not_used_has_loaded_neither_runtime_nor_tokenizer(
         "from holdfast.embedder import embedder_from\n"
         "from holdfast.settings import load\n"
         "from holdfast.core.system import SystemClock, SystemEntropy\n"
-        "made = embedder_from(load({}, {}), SystemClock(), SystemEntropy())\n"
+        "made = embedder_from(load({'embedder': 'minilm'}, {}), SystemClock(), SystemEntropy())\n"
         "print(made.dims, sorted({'onnxruntime', 'tokenizers'} & set(sys.modules)))"
     )
     assert said == "384 []"

@@ -16,6 +16,7 @@ from holdfast.learn.statements.changes import Verdict
 from holdfast.learn.statements.session_turns import Turn
 from holdfast.learn.statements.supersession import WORTH_COMPARING, Candidate, Comparer
 from holdfast.recall.context.statement_lines import LEAST_WORTH
+from holdfast.store.tables import OBSERVATIONS
 
 ALERTS = "Source freshness is checked hourly; alerts go to #data-noise."
 PHONE = "Stale feeds ring the duty phone from now on."
@@ -51,6 +52,17 @@ def newer(text: str, **more: bool) -> Candidate:
 
 def test_statements_without_a_common_word_are_compared_if_they_are_near_in_meaning(world: World) -> None:
     assert compared(world, older(ALERTS), newer(PHONE), OneMeaning()) == "related"
+
+
+def test_a_person_whom_the_prompt_names_is_compared_with_the_answer(world: World) -> None:
+    ctx = world.context()
+    old = Candidate("old", "The sticker on the box says Halvorsen, phone number underneath.", 1, "a")
+    asked = world.observe("s2", hook="prompt_submit", prompt="Halvorsen is closing shop")["observationId"]
+    turn = Turn(ctx.store.read().get(OBSERVATIONS, "default", asked))
+    found = Comparer(ctx, None).compare(
+        ctx.store.read(), newer("Lindqvist services the pumps from May on."), turn, [old]
+    )
+    assert found == {"old": "newer"}
 
 
 def test_statements_without_a_common_word_and_meaning_are_apart(world: World) -> None:

@@ -6,7 +6,7 @@ import pytest
 from session_of_steps import step
 
 from holdfast.core.model import Json
-from holdfast.learn.statements.edits import Claim, Edit, edit_signs
+from holdfast.learn.statements.edits import Claim, Edit, edit_signs, setting_text
 from holdfast.learn.statements.session_turns import edits_of
 from holdfast.learn.statements.stems import stems
 
@@ -41,3 +41,25 @@ def test_an_edit_of_a_date_is_seen_in_a_sentence_that_names_the_day() -> None:
 @pytest.mark.parametrize(("one", "other"), [("source", "sources"), ("cache", "cached"), ("retry", "retries")])
 def test_forms_of_a_word_have_one_stem(one: str, other: str) -> None:
     assert stems(one) == stems(other) != frozenset()
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "said"),
+    [
+        ("return_soc: 35", "return_soc: 28", "return_soc: 28 in cfg/energy.yaml"),
+        (
+            "const FSYNC_BATCH: usize = 64;",
+            "const FSYNC_BATCH: usize = 16;",
+            "const FSYNC_BATCH: usize = 16 in cfg/energy.yaml",
+        ),
+        ("south: 22:00", "south: 19:00", "south: 19:00 in cfg/energy.yaml"),
+        ('  "php": "7.4",', '  "php": "8.3",', '"php": "8.3" in cfg/energy.yaml'),
+        ("let src = pool.pick();", "let src = self.pinned(&envelope);", ""),
+        ("return_soc: 35", "charge_soc: 35", ""),
+        ("return_soc: 35", "return_soc: 35 ", ""),
+        ("return_soc: 35\nfull_soc: 95", "return_soc: 28\nfull_soc: 90", ""),
+        ("", "return_soc: 28", ""),
+    ],
+)
+def test_an_edit_of_one_setting_can_be_told_in_a_line(old: str, new: str, said: str) -> None:
+    assert setting_text(Edit("/home/ada/agv/cfg/energy.yaml", old, new)) == said

@@ -53,6 +53,40 @@ def test_a_pasted_log_states_nothing(world: World) -> None:
     assert texts(world) == [CAUSE]
 
 
+SOC = ("/w/cfg/energy.yaml", "return_soc: 35", "return_soc: 28")
+
+
+def test_a_setting_is_kept_as_the_edit_left_it_if_the_answer_does_not_name_it(world: World) -> None:
+    turn(world, "35 wastes a trip per shift", "28 % set.", edit=SOC)
+    learn(world)
+    assert "return_soc: 28 in cfg/energy.yaml" in texts(world)
+
+
+def test_a_setting_that_the_answer_names_is_not_kept_twice(world: World) -> None:
+    turn(world, "35 wastes a trip per shift", "The carts return to the charger at 28 % charge.", edit=SOC)
+    learn(world)
+    assert [one for one in texts(world) if "28" in one] == ["The carts return to the charger at 28 % charge."]
+
+
+def test_of_a_setting_that_was_changed_twice_the_last_value_is_in_force(world: World) -> None:
+    turn(world, "35 wastes a trip per shift", "28 % set.", edit=SOC)
+    world.clock.now += DAY
+    turn(
+        world, "still too many trips", "Done, 20.", session="s2", edit=("/w/cfg/energy.yaml", SOC[2], "return_soc: 20")
+    )
+    learn(world)
+    assert [one.type for one in relations(world)] == ["supersedes"]
+    told_now = told(world)
+    assert "return_soc: 20" in told_now
+    assert "return_soc: 28" not in told_now
+
+
+def test_what_a_wish_is_about_stands_with_it(world: World) -> None:
+    turn(world, "the 12 minute cap on deck kills throughput, the lids are on anyway. make it 30", "Done.")
+    learn(world)
+    assert any("12 minute cap" in one and one.endswith("make it 30") for one in texts(world))
+
+
 def test_a_statement_says_where_and_when_it_was_said(world: World) -> None:
     ids = turn(world, "Why does the export fail at night?", CAUSE, session="s7")
     learn(world)

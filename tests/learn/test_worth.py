@@ -11,7 +11,7 @@ import pytest
 from hashing_embedder import HashingEmbedder
 
 from holdfast.core.model import CleanText
-from holdfast.index import GTE_SMALL, MINILM
+from holdfast.index import GTE_SMALL, MINILM, LocalModel
 from holdfast.learn.statements.sentence_features import NAMES, SentencePosition, signs
 from holdfast.learn.statements.worth import KINDS, OF_THE_USER, SentenceWorth, weigh
 from holdfast.text.sentences import Sentence
@@ -25,7 +25,7 @@ def weighed(text: str, *, in_prompt: bool = False, asked: str = "Why does it fai
     return weigh([(Sentence(text), SentencePosition(text if in_prompt else asked, in_prompt, 3))], None)[0]
 
 
-@pytest.mark.parametrize("model", ["all-MiniLM-L6-v2", "signs alone"])
+@pytest.mark.parametrize("model", ["all-MiniLM-L6-v2", "gte-small", "signs alone"])
 @pytest.mark.parametrize("head", ["worth", *KINDS])
 def test_the_table_weighs_the_signs_that_there_are(model: str, head: str) -> None:
     """A sign of weight zero is not in the table; one that was renamed would be, under its old name."""
@@ -66,12 +66,12 @@ def test_vectors_of_another_model_are_not_read_with_this_table() -> None:
     assert weigh(said, other, "another-model") == weigh(said, None)
 
 
-def test_meaning_counts_where_the_model_is_the_one_of_the_table() -> None:
+@pytest.mark.parametrize("model", [MINILM, GTE_SMALL], ids=lambda model: model.key)
+def test_meaning_counts_where_the_model_is_one_of_the_table(model: LocalModel) -> None:
     said = [(Sentence("The cache lives in Redis."), SentencePosition("Where is it?", False, 1))]
-    dims = len(table("worth.json")["models"]["all-MiniLM-L6-v2"]["worth"]["meaning"])
-    vectors = np.ones((1, dims), np.float32)
-    assert weigh(said, vectors, MINILM.name) != weigh(said, None)
-    assert weigh(said, vectors, GTE_SMALL.name) == weigh(said, None)
+    assert len(table("worth.json")["models"][model.label]["worth"]["meaning"]) == model.dims
+    vectors = np.ones((1, model.dims), np.float32)
+    assert weigh(said, vectors, model.name) != weigh(said, None)
 
 
 def prompt_signs(prompt: str, *, in_prompt: bool = False, total: int = 3) -> set[str]:

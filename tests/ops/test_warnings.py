@@ -19,6 +19,9 @@ from holdfast.ops.server.warnings import (
     Measured,
     warnings,
 )
+from holdfast.recall.check.check_report import CheckReport
+from holdfast.snapshot.drill.drill_records import DrillRecord, Outcome
+from holdfast.snapshot.drill.drill_status import DrillStatus
 from holdfast.snapshot.repo.key_warnings import ONE_COPY
 from holdfast.snapshot.status import GLANCES
 
@@ -32,6 +35,11 @@ WELL = Measured(
     vault=True,
     encrypted=True,
 )
+
+
+def drilled(outcome: Outcome) -> DrillStatus:
+    record = DrillRecord("", "default", "default", outcome, "", "000001-20261116T053146Z-9f86d0", 0, 0, hint="Do this.")
+    return DrillStatus(last=record)
 
 
 def test_nothing_is_said_where_all_is_well() -> None:
@@ -53,6 +61,10 @@ def test_nothing_is_said_where_all_is_well() -> None:
         ({"snapshot_age_ms": DAY_MS + 1}, "snapshot_old", "warning"),
         ({"waiting": 2, "waiting_ms": SENT_BY_THEN_MS + 1}, "vault_behind", "warning"),
         ({"keys": (ONE_COPY,)}, "key_one_copy", "warning"),
+        ({"drill": drilled("failed")}, "drill_failed", "error"),
+        ({"drill": drilled("locked")}, "drill_locked", "note"),
+        ({"drill": DrillStatus(every_s=3600, unproven_ms=3 * 3_600_000 + 1)}, "drill_old", "warning"),
+        ({"recall": CheckReport(0, "upgrade", 412, 3, (), 0)}, "recall_changed", "warning"),
         ({"restored": "It was restored."}, "restored", "warning"),
         ({"vault": False}, "no_vault", "note"),
         ({"encrypted": False}, "vault_plain", "note"),

@@ -55,7 +55,7 @@ def test_no_command_is_also_the_first_word_of_others() -> None:
     words = {operation.cli for operation in OPERATIONS if operation.cli} | {command.words for command in COMMANDS}
     groups = {word.split()[0] for word in words if " " in word}
 
-    assert words & groups == set()
+    assert words & groups == {"drill"}  # what may follow it is the number of a snapshot, never a word
 
 
 def test_a_tool_alias_belongs_to_an_operation_with_a_tool() -> None:
@@ -209,10 +209,9 @@ def test_a_surface_lists_every_tool_as_it_is_declared(
 
 
 def test_every_command_explains_itself(capsys: pytest.CaptureFixture[str]) -> None:
-    parser = _parser()
     for words in [operation.cli for operation in OPERATIONS if operation.cli] + [one.words for one in COMMANDS]:
         with pytest.raises(SystemExit) as done:
-            parser.parse_args([*words.split(), "--help"])
+            _parser(words.split()).parse_args([*words.split(), "--help"])
         assert done.value.code == 0, words
         assert "--json" in capsys.readouterr().out, words
 

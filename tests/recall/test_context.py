@@ -247,8 +247,14 @@ def test_a_doubtful_statement_says_so() -> None:
     sure, doubtful = standing("The port is 80", worth=0.9), standing("The host is alpha", doubtful=True, worth=0.8)
     assert section(build(ContextSources(statements=(doubtful, sure)), 500).text, IN_FORCE) == [
         "The port is 80",
-        "The host is alpha (earlier, perhaps outdated)",
+        "Earlier, perhaps outdated: The host is alpha",
     ]
+
+
+@pytest.mark.parametrize("asked", ["Does core still run on 18?", "can you walk me through the ledger once, I forgot"])
+def test_a_question_of_the_user_is_no_wish_that_stands(asked: str) -> None:
+    said = (standing(asked, id="a", source_id="one"), standing("The port is 80", id="b", source_id="two"))
+    assert section(build(ContextSources(statements=said), 500).text, IN_FORCE) == ["The port is 80"]
 
 
 def test_what_was_said_earlier_stands_below_what_is_newer() -> None:
@@ -267,9 +273,7 @@ def test_what_was_said_earlier_stands_alone_where_the_newer_is_not_told() -> Non
         standing("Releases go out on Friday", id="old", source_id="one", newer="new"),
         standing("perhaps Tuesday", id="new", source_id="two", worth=0.1),
     )
-    assert section(build(ContextSources(statements=said), 500).text, IN_FORCE) == [
-        "Releases go out on Friday (earlier)"
-    ]
+    assert section(build(ContextSources(statements=said), 500).text, IN_FORCE) == ["Earlier: Releases go out on Friday"]
 
 
 def test_statements_that_lead_to_each_other_are_both_told() -> None:

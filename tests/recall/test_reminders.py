@@ -12,7 +12,7 @@ from talk import learn, statements, turn
 from world import World
 
 from holdfast.recall.context.build import CLOSING, OPENING
-from holdfast.recall.context.reminders import MOST_TOLD, note_shown
+from holdfast.recall.context.reminders import MOST_TOLD, WORTH_TELLING, note_shown
 from holdfast.text.tokens import estimate
 
 CAUSE = "The nightly export fails because the worker opens orders twice."
@@ -45,10 +45,43 @@ def test_a_prompt_brings_what_clearly_bears_on_it(world: World) -> None:
     assert CAUSE in answer["context"]
 
 
+@pytest.mark.parametrize(("source", "again"), [("compact", True), ("clear", True), ("resume", False)])
+def test_what_was_told_is_told_again_once_the_agent_lost_it(tmp_path: Path, source: str, again: bool) -> None:
+    world = World(tmp_path / "m", model=HashingEmbedder(), token_budget=50)  # too few for a context at the start
+    remember(world, CAUSE)
+    world.call("session_start", sessionId="s9", project="proj", cwd="/w", source="startup")
+    assert asked(world)["ids"]
+    world.call("session_start", sessionId="s9", project="proj", cwd="/w", source=source)
+    assert bool(asked(world)["ids"]) is again
+    world.close()
+
+
+def test_a_session_that_begins_after_compaction_is_told_its_context_again(world: World) -> None:
+    remember(world, CAUSE)
+    begin = {"sessionId": "s9", "project": "proj", "cwd": "/w"}
+    first = world.call("session_start", **begin, source="startup")["context"]
+    assert CAUSE in first
+    assert world.call("session_start", **begin, source="compact")["context"] == first
+
+
 @pytest.mark.parametrize("prompt", ["go on", "please rename this variable over there", "thanks a lot, commit it"])
 def test_nothing_is_told_for_unrelated_prompts(world: World, prompt: str) -> None:
     remember(world, CAUSE)
     assert asked(world, prompt) == {"context": "", "ids": []}
+
+
+def test_what_an_agent_says_at_every_chore_is_no_memory_of_an_earlier_one(world: World) -> None:
+    chore = "can you walk me through the {0} once, I forgot how that works"
+    told = (
+        "A word on how I went about it: I started at the place where the {0} is created, followed it through the {1} "
+        "and stopped where the archive takes over."
+    )
+    for at, (one, other) in enumerate([("ledger", "batch"), ("mandate", "tariff"), ("voucher", "payout")]):
+        turn(world, chore.format(one), told.format(one, other), session=f"s{at}")
+    learn(world)
+    world.follow()
+    assert sum(one.worth >= WORTH_TELLING for one in statements(world)) == 3
+    assert asked(world, chore.format("ledger"))["ids"] == []
 
 
 def test_nothing_is_told_twice_in_a_session(world: World) -> None:

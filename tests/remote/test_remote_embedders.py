@@ -18,6 +18,7 @@ from holdfast.core.errors import InvalidSettings, UpstreamFailed
 from holdfast.core.ports import Embedder
 from holdfast.core.system import SystemClock
 from holdfast.embedder import embedder_from
+from holdfast.index import LOCAL_MODELS
 from holdfast.remote.embed_dialects import GEMINI, OPENAI, EmbedRequest, texts_per_request, vectors_in
 from holdfast.remote.embedders import PART_CHARS, _parts
 from holdfast.remote.exchange import MAX_ANSWER_BYTES
@@ -285,7 +286,7 @@ def test_after_a_failed_question_the_next_ones_do_not_wait(
 def test_the_default_is_on_this_machine_and_none_is_none(settings_for: SETTINGS, clock: StillClock) -> None:
     default = embedder_from(settings_for(), clock, NoChance())
     assert default is not None
-    assert default.name.startswith("all-MiniLM-L6-v2/")
+    assert default.name in {one.name for one in LOCAL_MODELS.values()}
     assert embedder_from(settings_for(embedder="none"), clock, NoChance()) is None
 
 

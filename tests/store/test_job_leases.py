@@ -10,7 +10,7 @@ import psycopg
 import pytest
 from hashing_embedder import HashingEmbedder
 from patience import until
-from postgres_server import as_admin
+from postgres_server import as_admin, empty_schema
 from sample_records import TENANT, add
 from world import World, running
 
@@ -19,13 +19,15 @@ from holdfast.core.model import Caller, Event
 from holdfast.core.system import SystemClock
 from holdfast.intake.embed_queue import EmbedQueue
 from holdfast.learn.statements.learner import TURNS
+from holdfast.serve.background import learning_thread
+from holdfast.serve.background.drill_schedule import DrillSchedule
 from holdfast.serve.background.learning_thread import LearningThread
 from holdfast.serve.background.maintenance import Maintenance
 from holdfast.serve.background.schedule import SnapshotSchedule
 from holdfast.store.fleet.fleet_port import claimed
 from holdfast.store.fleet.single_server import SingleServer
 from holdfast.store.postgres.store import PostgresStore
-from holdfast.store.tables import MEMORIES
+from holdfast.store.tables import MEMORIES, STATEMENTS
 
 JOB = "sweep"
 
@@ -176,6 +178,36 @@ def test_learning_waits_for_the_server_that_learns(worlds: tuple[World, World]) 
     assert other.engine.store.last_seq() > before
 
 
+def test_what_another_server_left_unlearnt_is_learnt_within_a_minute(worlds: tuple[World, World]) -> None:
+    one, other = worlds
+    thread = LearningThread(other.engine)
+    thread.learn()  # it looks at all tenants, and again in a minute
+    one.observe(hook="prompt_submit", prompt="Remember: always deploy the billing service on Tuesday.")
+    thread.learn()
+    assert other.engine.store.read().find(STATEMENTS, "default") == []
+    other.clock.now += 61_000
+    thread.learn()
+    assert len(other.engine.store.read().find(STATEMENTS, "default")) == 1
+
+
+def test_a_server_that_starts_looks_at_many_tenants_little_by_little(
+    worlds: tuple[World, World], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(learning_thread, "FIRST_LOOKS", 2)
+    one, other = worlds
+    for number in range(5):
+        one.call(
+            "observe", Caller(tenant=f"t{number}"), sessionId="s", hookType="prompt_submit", timestamp=one.clock.now,
+            data={"prompt": "Remember: always deploy the billing service on Tuesday."}, project="proj", cwd="/w",
+        )  # fmt: skip
+    thread, learnt = LearningThread(other.engine), []
+    for _ in range(3):
+        thread.learn()
+        learnt.append(sum(bool(other.engine.store.read().find(STATEMENTS, f"t{number}")) for number in range(5)))
+        other.clock.now += 61_000
+    assert learnt == [2, 4, 5]
+
+
 def test_vectors_of_a_tenant_are_made_by_one_server(url: str, quick_folder: Path) -> None:
     with ExitStack() as stack:
         worlds = [World(quick_folder / name, at, HashingEmbedder(), store=url) for at, name in ((0, "a"), (9_999, "b"))]
@@ -234,3 +266,19 @@ def test_servers_learn_of_one_memory_together(url: str, quick_folder: Path) -> N
                 return db.execute(sql, (TURNS,)).fetchone() == (True,)
 
         until(are_read, "both were read")
+
+
+def test_one_server_of_a_fleet_drills_and_the_others_do_not(tmp_path: Path) -> None:
+    (tmp_path / "vault").mkdir()
+    url, vault = empty_schema(), f"file://{tmp_path}/vault"
+    one, other = (World(tmp_path / name, store=url, vault=vault) for name in ("one", "other"))
+    one.call("remember", content="The lamp oil is in the cellar.")
+    one.call("snapshot_create")
+
+    for world in (one, other, one):
+        DrillSchedule(world.engine).run_once()
+
+    assert [len(world.call("drill_list")["drills"]) for world in (one, other)] == [1, 0]
+    assert other.call("drill")["sound"], "on request it does"
+    one.close()
+    other.close()

@@ -217,6 +217,8 @@ ACROSS = (
     "SELECT source, sum(rows)::bigint FROM tallies",
     "SELECT tenant FROM tenants AS t WHERE EXISTS",
     "SELECT coalesce(sum(s.last_seq), 0)::bigint FROM tenants",
+    "SELECT t.tenant, s.last_seq FROM tenants",
+    "SELECT t.tenant, t.live FROM tenants AS t LEFT JOIN word_states",
     "SELECT s.space FROM spaces AS s JOIN tenants",
 )
 

@@ -224,11 +224,12 @@ def test_of_a_tenant_that_forgot_everything_no_word_is_left(store: SqliteStore) 
 def test_only_the_tenants_that_were_asked_last_are_remembered(
     store: SqliteStore, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(word_search, "HELD", 50)
     tenants = [f"tenant{number}" for number in range(10)]
     for tenant in tenants:
         for number in range(20):
             add(store, MEMORIES, f"m{number}", tenant=tenant, content="granite")
+    assert len(store.read().words(MEMORIES, tenants[0], query("granite"), (), 50).hits) == 20
+    monkeypatch.setattr(word_search, "HELD", int(2.5 * store._index._held))
     for _ in range(2):
         for tenant in tenants:
             assert len(store.read().words(MEMORIES, tenant, query("granite"), (), 50).hits) == 20

@@ -13,7 +13,7 @@ NAME_WIDTH = 15
 SECTIONS: Mapping[str, Sequence[str]] = {
     "Set up": ("serve", "connect", "service", "migrate", "status", "doctor"),
     "Save and find": ("remember", "recall", "context", "memories", "memory", "note", "forget", "import", "export"),
-    "Keep it safe": ("snapshot", "vault", "key", "verify", "move"),
+    "Keep it safe": ("snapshot", "vault", "key", "verify", "drill", "recall-check", "move"),
     "Look inside": ("overview", "sessions", "observations", "timeline", "replay", "profile", "graph", "commits", "show",
                     "watch", "audit"),
     "Correct what is known": ("evolve", "still-true", "change", "deprecate", "restore", "relate", "relations",
@@ -31,6 +31,7 @@ GROUPS: Mapping[str, str] = {
     "action": "Create and update actions: work that is planned or under way.",
     "address": "List, add and move the addresses of memories, names such as core://project/database.",
     "crystals": "List the short notes about summarized sessions, or make them now.",
+    "drill": "Restore a snapshot beside the live memory to see that it can be, and list what came of it.",
     "governance": "Remove several memories, with a reason that the audit log keeps.",
     "graph": "Show how records, folders and concepts are connected.",
     "key": "Make, show, back up and trust the keys that sign and encrypt snapshots.",

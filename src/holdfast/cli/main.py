@@ -108,8 +108,11 @@ def _parser(words: Sequence[str] = ()) -> argparse.ArgumentParser:
     known = {command.words: command for command in parsers.COMMANDS}
     named = next((two for two in (" ".join(words[:2]), *words[:1]) if two in known or command_table.command(two)), None)
     if named is None:
-        for name, summary in all_commands():
-            _add(groups, name, summary, known)
+        every = all_commands()
+        firsts = {name.split()[0] for name, _ in every if " " in name}
+        for name, summary in every:
+            if name not in firsts:  # the group of that name stands for it
+                _add(groups, name, summary, known)
     else:
         row = command_table.command(named)
         _add(groups, named, row.summary if row else known[named].summary, known)

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import threading
-from collections import Counter
+from collections import Counter, deque
 from collections.abc import Callable, Iterable
+from dataclasses import dataclass
 
 # Records counted between two writes: adding so many took 15 ms in a store of 20,000. What else is returned meanwhile
 # is not counted.
 MOST_RECORDS = 2_000
+MOST_QUESTIONS = 50  # asked between two writes: a kept question is a sample, not a log
 STEP_SECONDS = 0.1  # another server on the same database may learn it, and cannot notify
 
 
@@ -58,6 +60,81 @@ class RecallCounter:
         """Forget what was counted of a tenant: its numbers mean other records now."""
         with self._lock:
             self._counts = Counter({key: count for key, count in self._counts.items() if key[0] != tenant})
+
+
+@dataclass(frozen=True, slots=True)
+class JournalLag:
+    """How far the journal of a memory in the vault is behind the memory."""
+
+    since: int | None  # the moment up to which the vault has everything; None if it has everything
+    pieces: int  # that wait on the disk
+    bytes: int
+    fault: str | None  # why the last one was not sent or cut
+
+    def seconds(self, now_ms: int) -> float:
+        return 0.0 if self.since is None else max(0, now_ms - self.since) / 1000
+
+
+class JournalProgress:
+    """What the threads that write the journal report to those who ask, by tenant."""
+
+    def __init__(self) -> None:
+        self._lags: dict[str, JournalLag] = {}
+
+    def report(self, tenant: str, lag: JournalLag) -> None:
+        self._lags = {**self._lags, tenant: lag}
+
+    def clear(self) -> None:
+        self._lags = {}
+
+    def of(self, tenant: str) -> JournalLag | None:
+        """None where no journal is written."""
+        return self._lags.get(tenant)
+
+    def all(self) -> dict[str, JournalLag]:
+        return self._lags
+
+
+@dataclass(frozen=True, slots=True)
+class AnsweredRecord:
+    """A record that answered a question: its id, that of its line of versions, and of what its text was."""
+
+    id: str
+    line: str
+    digest: str
+
+
+@dataclass(frozen=True, slots=True)
+class AskedQuestion:
+    """A search as it was made, with the best of what it returned, and the ids of the turns that these stand for."""
+
+    tenant: str
+    at: int
+    seq: int  # the last write before it
+    text: str
+    session: str  # the key of the session whose prompt it is; "" for other searches
+    project: str | None
+    here: str | None
+    agent: str | None
+    kinds: tuple[str, ...]
+    limit: int
+    hits: tuple[tuple[AnsweredRecord, tuple[str, ...]], ...]
+
+
+class QuestionLog:
+    """Searches of all callers since they were last taken: the newest some, in memory only."""
+
+    def __init__(self) -> None:
+        self._asked: deque[AskedQuestion] = deque(maxlen=MOST_QUESTIONS)
+
+    def add(self, question: AskedQuestion) -> None:
+        self._asked.append(question)
+
+    def take(self) -> list[AskedQuestion]:
+        taken = []
+        while self._asked:
+            taken.append(self._asked.popleft())
+        return taken
 
 
 class LearningProgress:

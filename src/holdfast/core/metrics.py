@@ -66,7 +66,17 @@ METRICS: tuple[Metric, ...] = (
         "gauge",
         "Age of the newest intact snapshot; with several tenants, the oldest of these.",
     ),
+    Metric("holdfast_journal_behind_seconds", "gauge", "How long the vault has lacked the oldest write that it lacks."),
+    Metric("holdfast_journal_waiting_bytes", "gauge", "Bytes of the journal not yet in the vault."),
     Metric("holdfast_snapshots_waiting", "gauge", "Snapshots not yet copied to the vault."),
+    Metric(
+        "holdfast_drill_age_seconds",
+        "gauge",
+        "Time since a restore drill last succeeded; with several tenants, the longest of these.",
+    ),
+    Metric("holdfast_drill_failed", "gauge", "Tenants whose last restore drill failed."),
+    Metric("holdfast_recall_questions", "gauge", "Questions that were asked again when recall was last checked."),
+    Metric("holdfast_recall_changed", "gauge", "Of these, those that were answered differently."),
     Metric("holdfast_snapshot_bytes_total", "counter", "Bytes of snapshots written or read.", ("operation",)),
     Metric(
         "holdfast_snapshot_duration_seconds",

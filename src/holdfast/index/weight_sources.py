@@ -69,6 +69,14 @@ class WeightFolders:
             f"{self.model.key}: the weights are not installed", hint=f"{install_weights(self.model)}."
         )
 
+    def are_here(self) -> bool:
+        """Whether the files are on this machine."""
+        try:
+            self.find()
+        except EmbedderUnavailable:
+            return False
+        return True
+
     def obtain(self) -> WeightFiles:
         """The files, fetched if they are not on this machine.
 

@@ -32,7 +32,7 @@ TEXTS_AT_ONCE, SLICE_CHARS = 16, 16_000
 # Of them, the newest of a long backlog.
 NEWEST = 8
 # Entries dropped at once when nothing embeds them.
-DROPPED = 2_000
+DROPPED, DROP_SECONDS = 2_000, 5.0
 # Rows checked for a missing vector before those found are queued.
 LOOKED_AT = 2_000
 PAUSE, LONGEST_PAUSE = 1.0, 300.0
@@ -151,6 +151,8 @@ class EmbedQueue:
         work = sorted(reader.index_work(DROPPED), key=_key)  # a store may lock tenants in this order
         if work:
             self.store.write(lambda tx: tx.done(work))
+        if len(work) < DROPPED:
+            self._resume = self._clock.steady() + DROP_SECONDS
         return bool(work)
 
     def _look(self, reader: Reader, model: str) -> bool:

@@ -10,6 +10,7 @@ from holdfast.core.errors import NotFound
 from holdfast.core.model import Json
 from holdfast.ops.framework.operation import Operation
 from holdfast.ops.query.memory_map import FOLDERS
+from holdfast.ops.query.recall_check import CHECKING
 from holdfast.ops.query.search import RECALL
 from holdfast.ops.query.timeline import TIMELINE
 from holdfast.ops.records.actions import ACTION_OPERATIONS
@@ -29,6 +30,7 @@ from holdfast.ops.server.overview import OVERVIEW
 from holdfast.ops.server.second_brain import NOTE_OPERATIONS
 from holdfast.ops.snapshots.create import SNAPSHOTS
 from holdfast.ops.snapshots.damaged_generations import DAMAGED
+from holdfast.ops.snapshots.drill import DRILLS
 from holdfast.ops.snapshots.keys import KEY_OPERATIONS
 from holdfast.ops.snapshots.merge import MERGING
 from holdfast.ops.snapshots.nexo import FOREIGN
@@ -45,6 +47,7 @@ OPERATIONS: tuple[Operation, ...] = (
     *AGING,
     *CHANGING,
     *RECALL,
+    *CHECKING,
     *TIMELINE,
     *LESSON_OPERATIONS,
     *SLOT_OPERATIONS,
@@ -57,6 +60,7 @@ OPERATIONS: tuple[Operation, ...] = (
     *PROGENLY,
     *SNAPSHOTS,
     *RESTORING,
+    *DRILLS,
     *MERGING,
     *DAMAGED,
     *REMOVING,

@@ -13,11 +13,19 @@ def why(hit: Hit, question: str) -> Json:
     """Each part of the score, the likeness in meaning, and the fields that hold words of the question.
 
     `neighbours` is the share of words and meaning that comes from records beside it in its session; it is no
-    further part of the sum.
+    further part of the sum. Nor are `covered`, the share of the question's rarity that the record's words hold, and
+    the confidence that follows from it and the likeness.
     """
     parts = {name: round(value, _DIGITS) for name, value in hit.parts._asdict().items()}
     likeness = None if hit.cosine is None else round(hit.cosine, _DIGITS)
-    return {"score": round(hit.score, _DIGITS), **parts, "likeness": likeness, "fields": matched(hit.record, question)}
+    return {
+        "score": round(hit.score, _DIGITS),
+        **parts,
+        "likeness": likeness,
+        "covered": round(hit.covered, _DIGITS),
+        "confidence": round(hit.confidence.hit, _DIGITS),
+        "fields": matched(hit.record, question),
+    }
 
 
 def matched(record: Memory | Observation, question: str) -> dict[str, list[str]]:

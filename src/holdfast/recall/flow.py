@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import replace
 from functools import cache
@@ -13,10 +14,11 @@ from holdfast.core.model import CleanText, Memory, Observation
 from holdfast.core.ports import Embedder
 from holdfast.projects import of_project
 from holdfast.recall.candidates import CandidatePool, LazyEmbedding, QueryEmbedding, collect_candidates, match_words
+from holdfast.recall.confidence import HitSigns, QuestionSigns, confidences, signs_of
 from holdfast.recall.dedupe import diverse, group_repeats
 from holdfast.recall.hits import Hit, Question
 from holdfast.recall.links import CONTRADICTS, OF_TWO_ONE, current
-from holdfast.recall.rank import DATE, Candidate, RankedCandidate, RankingQuery, ScoreParts, rank
+from holdfast.recall.rank import DATE, Candidate, Corpus, RankedCandidate, RankingQuery, ScoreParts, rank
 from holdfast.recall.repeats import (
     FIRST,
     among_first,
@@ -50,15 +52,19 @@ def search(ctx: CallContext, question: Question) -> list[Hit]:
         question = replace(question, session_id=ctx.session_key(reader, question.session_id))
     embedding = _embedded(ctx, question.query)
     own, of_days, same = _pools(ctx, reader, question, embedding)
+    if not own:
+        return []
     pools = [*own, *of_days]
+    signs = _signs(ctx, question, own)
     groups = _ranked(ctx, question, own, pools, {seq for seqs in same.values() for seq in seqs})
-    hits = _hits(ctx, reader, [one for group in groups for one in group], pools)
+    hits = _hits(ctx, reader, [one for group in groups for one in group], pools, signs)
     seen = [hit for hit in hits if ctx.may_see(hit.record, question.agent)]
     told = joined(with_versions(ctx, reader, _current(ctx, reader, seen, question)), groups)
     if question.as_of is None:
         turns = weighed(ctx, reader, as_turn_groups(ctx, reader, told), embedding, _read(ctx, question.query))
         told = newest_first(ctx, reader, turns, question.query)
-    return with_same_text(told, _readable(ctx, reader, same, question))[: question.limit]
+    found = with_same_text(told, _readable(ctx, reader, same, question))
+    return _with_confidence(ctx, question, found, signs, embedding)[: question.limit]
 
 
 def _readable(ctx: CallContext, reader: Reader, same: Mapping[str, list[int]], question: Question) -> list[str]:
@@ -168,9 +174,10 @@ def _ranked(
     candidates = {seq: one for pool in pools for seq, one in pool.candidates.items()}
     if not candidates:
         return []
-    # Where most candidates come from: a table or a day with few records does not show which words are rare.
-    corpus = max(own, key=lambda pool: len(pool.candidates)).corpus
-    asked = RankingQuery(question.query, tuple(corpus.frequency), ctx.clock.now_ms(), _read(ctx, question.query))
+    corpus = _corpus(own)
+    model = ctx.embedder.name if ctx.embedder else ""
+    read = _read(ctx, question.query)
+    asked = RankingQuery(question.query, tuple(corpus.frequency), ctx.clock.now_ms(), read, model)
     # More than wanted: repetitions are of one group.
     most = len(candidates) if question.per_session or same else 4 * question.limit + 20
     best = rank(asked, list(candidates.values()), corpus, most)
@@ -180,6 +187,33 @@ def _ranked(
     # Three times as many as wanted, and some more: prompts and messages of one turn are one hit, and turns are weighed.
     texts = {seq: one.text for seq, one in candidates.items()}
     return group_repeats(among_first(ranked, same), texts, 3 * question.limit + TURNS_MORE)
+
+
+def _corpus(own: Sequence[CandidatePool]) -> Corpus:
+    """That of most candidates: a table or a day with few records does not show which words are rare."""
+    return max(own, key=lambda pool: len(pool.candidates)).corpus
+
+
+def _signs(ctx: CallContext, question: Question, own: Sequence[CandidatePool]) -> QuestionSigns:
+    corpus = _corpus(own)
+    return signs_of(tuple(corpus.frequency), corpus, _read(ctx, question.query))
+
+
+def _with_confidence(
+    ctx: CallContext, question: Question, hits: Sequence[Hit], signs: QuestionSigns, embedding: LazyEmbedding
+) -> list[Hit]:
+    """The hits with how sure each is. All of them are needed, also those that are not shown."""
+    meaning = embedding() if hits else None
+    if asks_for_days_alone(question.query, ctx.clock.now_ms()):  # whatever was on the day answers
+        seen = [HitSigns(on_day, on_day) for hit in hits for on_day in (float(hit.parts.date >= DATE),)]
+    else:
+        seen = [HitSigns(_likeness(hit), hit.covered) for hit in hits]
+    sure = confidences(signs, seen, meaning.model if meaning else None)
+    return [replace(hit, confidence=one) for hit, one in zip(hits, sure, strict=True)]
+
+
+def _likeness(hit: Hit) -> float | None:
+    return hit.cosine if hit.cosine is not None and math.isfinite(hit.cosine) else None
 
 
 def _answers(one: RankedCandidate, candidate: Candidate, read: float, strict: bool) -> bool:
@@ -192,15 +226,23 @@ def _answers(one: RankedCandidate, candidate: Candidate, read: float, strict: bo
 
 
 def _hits(
-    ctx: CallContext, reader: Reader, ranked: Sequence[RankedCandidate], pools: Sequence[CandidatePool]
+    ctx: CallContext,
+    reader: Reader,
+    ranked: Sequence[RankedCandidate],
+    pools: Sequence[CandidatePool],
+    signs: QuestionSigns,
 ) -> list[Hit]:
     records: dict[int, Memory | Observation] = {}
-    cosines: dict[int, float | None] = {}
+    found: dict[int, Candidate] = {}
     for pool in pools:
         seqs = [one.seq for one in ranked if one.seq in pool.candidates]
         records |= {one.seq: one for one in reader.find(pool.table, ctx.tenant, Condition("seq", "in", seqs))}
-        cosines |= {seq: pool.candidates[seq].cosine for seq in seqs}
-    return [Hit(records[one.seq], one.score, one.parts, cosines[one.seq]) for one in ranked if one.seq in records]
+        found |= {seq: pool.candidates[seq] for seq in seqs}
+    return [
+        Hit(records[one.seq], one.score, one.parts, found[one.seq].cosine, signs.covered(found[one.seq].weights))
+        for one in ranked
+        if one.seq in records
+    ]
 
 
 def memory_bounds(ctx: CallContext, question: Question) -> tuple[Condition, ...]:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from holdfast.core.model import Memory, Observation
+from holdfast.recall.confidence import Confidence
 from holdfast.recall.rank import ScoreParts
 
 
@@ -41,6 +42,9 @@ class Replacement:
     of: str  # the id of the older statement or memory
 
 
+UNSURE = Confidence(0.0, 0.0)
+
+
 @dataclass(frozen=True, slots=True)
 class Hit:
     """A record that answers, how well, and why."""
@@ -49,6 +53,8 @@ class Hit:
     score: float
     parts: ScoreParts
     cosine: float | None  # None: the record has no vector, or there is no embedder
+    covered: float = 0.0  # the share of the question's rarity that its words hold
+    confidence: Confidence = UNSURE
     turn: tuple[Observation, ...] = ()  # the prompt and messages of the turn that it stands for
     outdated: Replacement | None = None  # what replaced the statement that matched
     also: tuple[str, ...] = ()  # ids of other records that it stands for: they repeat it, or are earlier versions

@@ -1,7 +1,7 @@
 """The order of candidates for a question: words, meaning, and what stands beside a record.
 
-Pure functions over values. Nothing here knows the store, the embedder or the clock. How the constants were chosen, and
-how they do on data they were not chosen on, is in docs/benchmarks/quality.md.
+Pure functions over values. Nothing here knows the store, the embedder or the clock. What the parts count is fitted
+(ranking_weights.py, docs/benchmarks/ranking.md); how the other constants were chosen is in docs/benchmarks/quality.md.
 """
 
 from __future__ import annotations
@@ -15,7 +15,8 @@ from numpy.typing import NDArray
 
 from holdfast.core.times import DAY_MS
 from holdfast.recall import signals
-from holdfast.recall.neighbours import NeighbourPairs, neighbours
+from holdfast.recall.ranking.neighbours import NeighbourPairs, neighbours
+from holdfast.recall.ranking.ranking_weights import RankingWeights, weights_of
 from holdfast.recall.time.dates import spans
 
 Floats = NDArray[np.float64]
@@ -24,11 +25,11 @@ Floats = NDArray[np.float64]
 # .793); lower still finds less among records that differ much in length.
 K1, B = 1.0, 0.6
 
-# Share of the words in the mix of words and meaning: less where the best by meaning clearly leads the twentieth, more
-# where twenty are alike. What the words themselves show (how much of the question the best match holds, how far both
-# orders agree) does not help: what counts against words in conversations does not in code (docs/benchmarks/quality.md).
-WORDS = 0.5
-WORDS_LEAST, WORDS_MOST = 0.35, 0.65
+# How far the share of the words may be from its middle: less where the best by meaning clearly leads the twentieth,
+# more where twenty are alike. What the words themselves show (how much of the question the best match holds, how far
+# both orders agree) does not help: what counts against words in conversations does not in code
+# (docs/benchmarks/quality.md).
+WORDS_RANGE = 0.15
 WORDS_UNREAD = 0.8  # of a question in a script that the model does not know (Japanese R@10 .897 instead of .863)
 LEAD_PLACE = 20
 LEAD_USUAL = 0.3  # on the scale of the meaning; conversations have 0.23 on average, code and notes 0.33 to 0.45
@@ -53,15 +54,8 @@ WORDS_FULL = 0.3
 # A record counts as at most so many times as long as usual: a rare word is one in a log of a thousand lines as well.
 LONGEST = 4.0
 
-SPEAKER = 0.1
 DATE = 0.3
 DATE_ALONE = 1.2  # of a question that names only days: more than all words that some text shares with it
-EXACT = 0.2
-ASKING = 0.3
-# What the user said, for a question about the user's own person, plans or wishes, and a record with a number, for a
-# question after one. Fitted with each set left out in turn the weights are 0.10 to 0.19 and 0.07 to 0.10.
-OWN = 0.14
-NUMBER = 0.07
 DISCLOSED = 0.25  # of a memory for whose moment the question is: as much as half a perfect match of words
 DEED = 0.35  # docs/benchmarks/agent_day.md: without it tools' output comes before what was concluded from it
 ASKING_LENGTH = 50  # a record this long holds more than its questions
@@ -102,6 +96,7 @@ class RankingQuery:
     terms: tuple[str, ...]
     now: int
     read: float = 1.0  # how much of the text the embedder can read, 0 to 1
+    model: str = ""  # whose vectors the cosines are of
 
 
 @dataclass(frozen=True, slots=True)
@@ -167,6 +162,44 @@ class _ScoredTable:
 
 
 def _score(asked: RankingQuery, rows: Sequence[Candidate], moments: NDArray[np.int64], corpus: Corpus) -> _ScoredTable:
+    weights = weights_of(asked.model)
+    known = features(asked, rows, moments, corpus)
+    share = _share(known.meaning, asked.read, weights)
+    added = {
+        "words": share * known.words,
+        "meaning": (1 - share) * known.meaning + weights.alone * asked.read * known.own_meaning,
+        "speaker": weights.speaker * known.speaker,
+        "date": known.date,
+        "exact": weights.exact * known.exact,
+        "asking": -weights.asking * known.asking,
+        "own": weights.own * known.own,
+        "number": weights.number * known.number,
+        "disclosed": DISCLOSED * signals.disclosed([row.disclosure for row in rows], asked.terms),
+        "deed": -DEED * np.array([row.did for row in rows], float),
+        **_tie_breakers(rows, moments, asked.now, matched=bool(known.words.any() or known.meaning.any())),
+    }
+    beside = share * (known.words - known.own_words) + (1 - share) * (known.meaning - known.own_meaning)
+    return _ScoredTable(np.sum(list(added.values()), axis=0), added, beside)
+
+
+@dataclass(frozen=True, slots=True)
+class RowFeatures:
+    """What is known of each row before it is weighed; what is fitted is fitted on these (bench/ranking)."""
+
+    words: Floats
+    own_words: Floats  # without its neighbours
+    meaning: Floats
+    own_meaning: Floats
+    date: Floats  # weighed already
+    speaker: Floats
+    exact: Floats
+    asking: Floats
+    own: Floats
+    number: Floats
+
+
+def features(asked: RankingQuery, rows: Sequence[Candidate], moments: NDArray[np.int64], corpus: Corpus) -> RowFeatures:
+    """The features of rows that are in the order of their sessions and, within one, of time."""
     texts = [row.text for row in rows]
     lengths = np.maximum(1.0, np.array([row.length for row in rows], float))
     asking = signals.asking(texts)
@@ -174,23 +207,18 @@ def _score(asked: RankingQuery, rows: Sequence[Candidate], moments: NDArray[np.i
     frequencies = _frequencies(asked.terms, rows)
     words, own_words = _words(frequencies, lengths, near, asked.terms, corpus)
     meaning, own_meaning = _meaning([row.cosine for row in rows], own_words, near)
-    share = _share(meaning, asked.read)
-    likely = [bool(row.weights) for row in rows]
-    added = {
-        "words": share * words,
-        "meaning": (1 - share) * meaning,
-        "speaker": SPEAKER * signals.speakers(texts, asked.text),
-        "date": _dated(asked, moments),
-        "exact": EXACT * signals.exact(texts, signals.names(asked.text), likely),
-        "asking": -ASKING * asking * np.maximum(0, 1 - lengths / ASKING_LENGTH),
-        "own": OWN * signals.own([row.by_user for row in rows], texts, asked.text),
-        "number": NUMBER * signals.numbers(texts, asked.text),
-        "disclosed": DISCLOSED * signals.disclosed([row.disclosure for row in rows], asked.terms),
-        "deed": -DEED * np.array([row.did for row in rows], float),
-        **_tie_breakers(rows, moments, asked.now, matched=bool(words.any() or meaning.any())),
-    }
-    beside = share * (words - own_words) + (1 - share) * (meaning - own_meaning)
-    return _ScoredTable(np.sum(list(added.values()), axis=0), added, beside)
+    return RowFeatures(
+        words,
+        own_words,
+        meaning,
+        own_meaning,
+        _dated(asked, moments),
+        speaker=signals.speakers(texts, asked.text),
+        exact=signals.exact(texts, signals.names(asked.text), [bool(row.weights) for row in rows]),
+        asking=asking * np.maximum(0, 1 - lengths / ASKING_LENGTH),
+        own=signals.own([row.by_user for row in rows], texts, asked.text),
+        number=signals.numbers(texts, asked.text),
+    )
 
 
 def _dated(asked: RankingQuery, moments: NDArray[np.int64]) -> Floats:
@@ -214,19 +242,19 @@ def _words(
     """BM25 of each row with its neighbours, and of it alone, on one scale."""
     if not terms:
         return np.zeros(len(lengths)), np.zeros(len(lengths))
-    rarity = _rarity(terms, corpus)
+    rarities = rarity(terms, corpus)
     around = near.sums(lengths)
     # The corpus' average is of records alone; these have neighbours, so theirs is as much longer.
     average = min(max(1.0, corpus.average_length), MAX_LENGTH) * around.sum() / lengths.sum()
     norm = (K1 * (1 - B + B * np.minimum(around / average, LONGEST)))[:, None]
     together = near.strongest(frequencies)
-    score = (together * (K1 + 1) / (together + norm)) @ rarity
-    alone = (frequencies * (K1 + 1) / (frequencies + norm)) @ rarity
-    scale = max(WORDS_SPREAD * rarity.sum(), score.max())
+    score = (together * (K1 + 1) / (together + norm)) @ rarities
+    alone = (frequencies * (K1 + 1) / (frequencies + norm)) @ rarities
+    scale = max(WORDS_SPREAD * rarities.sum(), score.max())
     return score / scale, alone / scale
 
 
-def _rarity(terms: Sequence[str], corpus: Corpus) -> Floats:
+def rarity(terms: Sequence[str], corpus: Corpus) -> Floats:
     """Inverse document frequency, never below zero."""
     documents = max(1, corpus.documents)
     held = np.array([min(max(0, corpus.frequency.get(term, 0)), documents) for term in terms], float)
@@ -260,18 +288,24 @@ def _with_guesses(cosines: Floats, words: Floats) -> Floats:
     return np.where(known, values, usual + (nearest - usual) * matched)
 
 
-def _share(meaning: Floats, read: float) -> float:
+def _share(meaning: Floats, read: float, weights: RankingWeights) -> float:
     """Share of the words: smaller, the clearer the meaning decides, as far as the question could be read."""
     if not meaning.any():
         return 1.0
-    return read * _share_if_read(meaning) + (1 - read) * WORDS_UNREAD
+    return read * _share_if_read(meaning, weights) + (1 - read) * WORDS_UNREAD
 
 
-def _share_if_read(meaning: Floats) -> float:
+def _share_if_read(meaning: Floats, weights: RankingWeights) -> float:
+    usual = weights.words
+    clearer = weights.lead * (lead_of(meaning) - LEAD_USUAL)
+    return float(np.clip(usual - clearer, usual - WORDS_RANGE, usual + WORDS_RANGE))
+
+
+def lead_of(meaning: Floats) -> float:
+    """How far the best leads the twentieth; as usual where there are too few to tell."""
     if len(meaning) < LEAD_PLACE:
-        return WORDS  # too few to tell
-    lead = meaning.max() - np.partition(meaning, -LEAD_PLACE)[-LEAD_PLACE]
-    return float(np.clip(WORDS + LEAD_USUAL - lead, WORDS_LEAST, WORDS_MOST))
+        return LEAD_USUAL
+    return float(meaning.max() - np.partition(meaning, -LEAD_PLACE)[-LEAD_PLACE])
 
 
 def _tie_breakers(rows: Sequence[Candidate], moments: NDArray[np.int64], now: int, matched: bool) -> dict[str, Floats]:

@@ -123,4 +123,4 @@ def _hit_of(ctx: CallContext, reader: Reader, newer: Replacement, beside: Hit) -
     record = record or reader.get(MEMORIES, ctx.tenant, newer.id)
     if record is None or not ctx.may_see(record):
         return None
-    return as_turns(ctx, reader, [Hit(record, beside.score, beside.parts, beside.cosine)])[0]
+    return as_turns(ctx, reader, [Hit(record, beside.score, beside.parts, beside.cosine, beside.covered)])[0]

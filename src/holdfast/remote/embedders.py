@@ -197,7 +197,7 @@ def _access(choice: _ProviderSettings) -> ApiAccess:
     if key is None and choice.needs_key:
         raise InvalidSettings(
             f"HOLDFAST_EMBEDDER: {choice.provider} requires an API key",
-            hint=f"Set {choice.env}_KEY, or HOLDFAST_EMBEDDER=minilm.",
+            hint=f"Set {choice.env}_KEY, or HOLDFAST_EMBEDDER=local.",
         )
     # Anything else could not stand in a header, and the error would quote it.
     if key is not None and not (key.isascii() and key.isprintable() and " " not in key):

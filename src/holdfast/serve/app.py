@@ -19,6 +19,8 @@ from holdfast.core.errors import Fault, Forbidden, InvalidRequest, MethodNotAllo
 from holdfast.core.metrics import MEDIA_TYPE
 from holdfast.engine import Engine
 from holdfast.ops.openapi import openapi
+from holdfast.serve.background.drill_schedule import DrillSchedule
+from holdfast.serve.background.journal_thread import JournalThreads
 from holdfast.serve.background.learning_thread import LearningThread
 from holdfast.serve.background.maintenance import Maintenance
 from holdfast.serve.background.schedule import SnapshotSchedule
@@ -58,6 +60,8 @@ class App:
         self.maintenance = Maintenance(engine)
         self.learning = LearningThread(engine)
         self.schedule = SnapshotSchedule(engine)
+        self.journal = JournalThreads(engine)
+        self.drills = DrillSchedule(engine)
         self.spool = SpoolIntake(engine)
         self.broker = Broker(engine) if engine.settings.nats_url else None
         self.mcp = McpHttp(self._connection_of, self.pool, engine.settings.mcp_tools, engine.settings.max_body)
@@ -103,6 +107,8 @@ class App:
         self.maintenance.start()
         self.learning.start()
         self.schedule.start()
+        self.journal.start()
+        self.drills.start()
         self.spool.start()
         self.batcher.start()
         if self.broker:
@@ -114,10 +120,12 @@ class App:
             if self.broker:
                 await asyncio.to_thread(self.broker.stop)
             await asyncio.to_thread(self.spool.stop)
+            await asyncio.to_thread(self.drills.stop)
             await asyncio.to_thread(self.schedule.stop)
             await asyncio.to_thread(self.learning.stop)
             await asyncio.to_thread(self.maintenance.stop)
             await asyncio.to_thread(self.batcher.stop)
+            await asyncio.to_thread(self.journal.stop)
             await asyncio.to_thread(self.rest.keys.stop)
             self.engine.publishers.remove(self.live)
             self.pool.shutdown()

@@ -17,8 +17,10 @@ from holdfast.core.model import Caller
 from holdfast.core.version import VERSION
 from holdfast.engine import CANNOT_OPEN, Engine
 from holdfast.ops.server.admin import quota_health
+from holdfast.recall.check.check_report import read_report
 from holdfast.serve.events.broker import Broker
-from holdfast.snapshot.repo.context import snapshot_context
+from holdfast.snapshot.drill.drill_status import drill_status
+from holdfast.snapshot.repo.context import SnapshotContext, snapshot_context
 from holdfast.snapshot.status import age_of_newest
 from holdfast.snapshot.sync.send_backlog import waiting
 from holdfast.store.tables import MEMORIES, TABLES
@@ -72,7 +74,25 @@ def _snapshots(engine: Engine) -> Iterator[str]:
     contexts = [snapshot_context(engine.context(Caller(tenant=tenant, name="metrics"))) for tenant in tenants]
     ages = [age for context in contexts if (age := age_of_newest(context)) is not None]
     yield from gauge("holdfast_snapshot_age_seconds", {(): max(0, *ages) / 1000} if ages else {})
+    lags, now = engine.journal.all().values(), engine.clock.now_ms()
+    yield from gauge("holdfast_journal_behind_seconds", {(): max(one.seconds(now) for one in lags)} if lags else {})
+    yield from gauge("holdfast_journal_waiting_bytes", {(): sum(one.bytes for one in lags)} if lags else {})
     yield from gauge("holdfast_snapshots_waiting", {(): sum(len(waiting(context)) for context in contexts)})
+    yield from _drills(contexts)
+    yield from _recall(contexts)
+
+
+def _drills(contexts: list[SnapshotContext]) -> Iterator[str]:
+    found = [drill_status(context) for context in contexts]
+    ages = [one.unproven_ms / 1000 for one in found if one.proven]
+    yield from gauge("holdfast_drill_age_seconds", {(): max(ages)} if ages else {})
+    yield from gauge("holdfast_drill_failed", {(): sum(one.failed is not None for one in found)})
+
+
+def _recall(contexts: list[SnapshotContext]) -> Iterator[str]:
+    found = [report for one in contexts if (report := read_report(one.home, one.tenant))]
+    yield from gauge("holdfast_recall_questions", {(): sum(one.asked for one in found)} if found else {})
+    yield from gauge("holdfast_recall_changed", {(): sum(one.changed for one in found)} if found else {})
 
 
 def _broker(broker: Broker | None) -> Iterator[str]:

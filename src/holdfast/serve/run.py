@@ -57,6 +57,7 @@ class RunningServer:
         self._run_token = self.engine.entropy.hex(RUN_TOKEN_CHARS)
         self.app = App(self.engine, self._run_token)
         self._usage = ServerUsage(self.app.asgi, self.engine.clock)
+        self.app.drills.idle_seconds = self._usage.idle_seconds
         self._idle = IdleStop(self._usage, self.engine, self.stop)
         self._listener = self._listen_on(settings.port)
 

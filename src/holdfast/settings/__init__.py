@@ -51,6 +51,7 @@ class Settings:
     expire_days: int
     chats_write_global: bool
     mcp_tools: str
+    recall_keep: str
     consolidation: bool
     graph_extraction: bool
     auto_compress: bool
@@ -88,7 +89,13 @@ class Settings:
     snapshot_keep_weekly: int
     snapshot_keep_monthly: int
     snapshot_hand_per_hour: int
+    journal: bool
+    journal_keep: int
+    journal_backlog: int
     snapshot_lock_seconds: int
+    drill_every: int
+    drill_bytes: int
+    drill_seconds: int
     vault: str
     vault_credentials: str
     vault_endpoint: str

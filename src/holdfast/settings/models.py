@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from holdfast.settings.row import Setting, boolean, embedder, one_of, secret, text, whole, words_list
+from holdfast.settings.row import Setting, boolean, one_of, secret, text, whole, words_list
 
 ROWS: tuple[Setting, ...] = (
     Setting(
@@ -61,10 +61,10 @@ ROWS: tuple[Setting, ...] = (
     ),
     Setting(
         "embedder",
-        "minilm",
-        "Embedding model for semantic search. minilm, gte-small: run on this machine; gemini; openai: any compatible "
-        "URL; none: keyword search only.",
-        embedder,
+        "local",
+        "Embedding model for semantic search. local: gte-small if it is installed, else minilm; gte-small, minilm: run "
+        "on this machine; gemini; openai: any compatible URL; none: keyword search only.",
+        one_of("local", "gte-small", "minilm", "none", "gemini", "openai"),
         ("EMBEDDING_PROVIDER",),
     ),
     Setting(

@@ -68,13 +68,6 @@ def one_of(*words: str) -> Parse:
     return parse
 
 
-def embedder(raw: str) -> str:
-    # agentmemory has "local" for the model on this machine.
-    return str(
-        one_of("minilm", "gte-small", "none", "gemini", "openai")("minilm" if raw.strip().lower() == "local" else raw)
-    )
-
-
 def words_list(raw: str) -> tuple[str, ...]:
     return tuple(part.strip() for part in raw.split(",") if part.strip())
 

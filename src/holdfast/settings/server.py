@@ -115,4 +115,11 @@ ROWS: tuple[Setting, ...] = (
         one_of("core", "all"),
         ("AGENTMEMORY_TOOLS",),
     ),
+    Setting(
+        "recall_keep",
+        "prompts",
+        "Questions kept to check recall with later. prompts: which prompts were asked, as ids of their observations, "
+        "and ids of their hits; all: other searches too, whose redacted text is kept in the data folder; off: none.",
+        one_of("off", "prompts", "all"),
+    ),
 )

@@ -69,9 +69,48 @@ ROWS: tuple[Setting, ...] = (
         whole(0, 100_000),
     ),
     Setting(
+        "journal",
+        "true",
+        "Write every change to the vault within a second, beside the snapshots, so that any moment can be restored. "
+        "Requires a vault that is a folder or object storage.",
+        boolean,
+    ),
+    Setting(
+        "journal_keep",
+        "24h",
+        "How far back any moment can be restored: 30m, 24h, 7d. off: only from the newest snapshot on.",
+        duration,
+    ),
+    Setting(
+        "journal_backlog",
+        "67108864",
+        "Maximum bytes of the journal that wait in the data folder while the vault cannot be reached. Beyond it no "
+        "change is lost, but moments in between cannot be restored.",
+        whole(0, 2**50),
+    ),
+    Setting(
         "snapshot_lock_seconds",
         "60",
         "Seconds to wait for another process that creates, restores or removes snapshots.",
         whole(0, 86_400),
+    ),
+    Setting(
+        "drill_every",
+        "7d",
+        "Interval of restore drills, in which the server restores a random snapshot into a scratch folder and checks "
+        "it: 12h, 7d, or off.",
+        duration,
+    ),
+    Setting(
+        "drill_bytes",
+        "2000000000",
+        "Largest snapshot that a drill restores, in bytes as it is stored. Larger ones are left out.",
+        whole(1, 1_000_000_000_000),
+    ),
+    Setting(
+        "drill_seconds",
+        "3600",
+        "Longest time of a drill, in seconds. One that takes longer is given up and leaves no receipt.",
+        whole(1, 86_400),
     ),
 )

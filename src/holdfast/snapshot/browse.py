@@ -8,9 +8,11 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 from holdfast.core.disk import disk_faults
-from holdfast.core.errors import DataDamaged, Fault, NotFound
+from holdfast.core.errors import DataDamaged, Fault
 from holdfast.snapshot.bundle.reader import unpack
 from holdfast.snapshot.bundle.types import Manifest
+from holdfast.snapshot.journal.journal_moment import Moment
+from holdfast.snapshot.journal.journal_replay import replay, restate
 from holdfast.snapshot.repo.context import SnapshotContext
 from holdfast.snapshot.repo.orphans import changing_names
 from holdfast.snapshot.repo.store_cache import drop, keep, place_of_opened, reading_kept
@@ -32,6 +34,7 @@ class ExtractedSnapshot:
 
     manifest: Manifest
     folder: Path
+    journal: Moment | None = None  # what the journal added to it
 
     @property
     def database(self) -> Path:
@@ -44,6 +47,7 @@ class PastMemory:
 
     manifest: Manifest
     store: PastStore
+    journal: Moment | None = None
 
 
 @contextmanager
@@ -65,7 +69,10 @@ def laid_out(context: SnapshotContext, named: SnapshotSelector, *, reading: bool
             identities_of(context, named),
             hasty=lambda path: True,
         )
-        yield ExtractedSnapshot(manifest, staging)
+        if found.journal is not None:
+            replay(staging / STORE, context.tenant, found.journal, identities_of(context, named), named.take_over)
+            restate(staging, context.tenant)
+        yield ExtractedSnapshot(manifest, staging, found.journal)
 
 
 @contextmanager
@@ -112,23 +119,10 @@ def _unpacked(
         manifest = trusted(context, named, found)
         bundle, identities = found.folder / manifest.bundle_name, identities_of(context, named)
         unpack(bundle, manifest, staging, identities, lambda path: path == STORE)
+        replay(staging / STORE, context.tenant, found.journal, identities)
         with closing(open_past(staging / STORE)) as store:
-            yield PastMemory(manifest, store)
+            yield PastMemory(manifest, store, found.journal)
         # Kept once no process reads it under its first name. If the disk refuses it, the next reader unpacks it again.
         if place == place_of_opened(found.folder, manifest, store_schema()):
             with suppress(Fault), disk_faults(f"keep {found.id} unpacked"), changing_names(found.folder):
                 keep(staging / STORE, place)
-
-
-def at_moment(context: SnapshotContext, moment: int) -> str:
-    """The id of the newest whole snapshot that was made at that time or before.
-
-    Raises:
-        NotFound: there is none.
-    """
-    for one in context.repo.each():
-        if one.manifest is not None and not one.damaged and one.manifest.identity.created_at <= moment:
-            return one.id
-    raise NotFound(
-        "snapshot: there is no snapshot from before that time", hint="List snapshots with: holdfast snapshot list"
-    )

@@ -28,6 +28,7 @@ from holdfast.snapshot.bundle.types import (
     Redaction,
 )
 from holdfast.snapshot.bundle.writer import pack
+from holdfast.snapshot.journal.journal_lines import POSITION
 from holdfast.snapshot.remote.layout import StagedMemory
 from holdfast.snapshot.remote.local_chunks import cut, lies_in_chunks, staged_bytes
 from holdfast.snapshot.repo.context import SnapshotContext
@@ -226,7 +227,7 @@ def _sealed(
         left=() if recipients else capture.left,
         hidden_left=len(capture.left) if recipients else 0,
         recipients=tuple(fingerprint(one) for one in recipients),
-        tools=tuple(sorted(_tools().items())),
+        tools=tuple(sorted((_tools() | ({POSITION: capture.journal} if capture.journal else {})).items())),
     )
     keyring = context.keyring
     # Where there is a key, what is not signed is not trusted: then all is signed unless that is not wanted. A memory

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from holdfast.core.errors import DataDamaged
+from holdfast.core.times import iso
 from holdfast.snapshot.browse import ExtractedSnapshot, laid_out
 from holdfast.snapshot.damaged_generations import live_name
 from holdfast.snapshot.repo.context import SnapshotContext
@@ -79,7 +80,10 @@ def _then(context: SnapshotContext, named: SnapshotSelector) -> Iterator[DiffSid
 
 
 def side_of(laid: ExtractedSnapshot) -> DiffSide:
-    return DiffSide(laid.manifest.identity.id, laid.database, laid.folder)
+    name = laid.manifest.identity.id
+    if laid.journal is not None and laid.journal.fetched is not None:
+        name = iso(laid.journal.upto)
+    return DiffSide(name, laid.database, laid.folder)
 
 
 @contextmanager

@@ -9,12 +9,15 @@ from pathlib import Path
 from shlex import quote
 
 from holdfast.core.bundle_names import MANIFEST, is_bundle_path
-from holdfast.core.disk import user_path
-from holdfast.core.errors import Fault, InvalidRequest, NotFound, SnapshotDamaged
+from holdfast.core.disk import disk_faults, user_path
+from holdfast.core.errors import Fault, InvalidRequest, NotFound, SnapshotDamaged, UpstreamFailed
 from holdfast.core.ports import Vault
 from holdfast.snapshot.bundle.encryption import read_identities
 from holdfast.snapshot.bundle.manifest import is_id
-from holdfast.snapshot.bundle.types import Manifest, Report
+from holdfast.snapshot.bundle.types import Identity, Manifest, Report
+from holdfast.snapshot.journal.journal_moment import Moment, find_moment, has_journal
+from holdfast.snapshot.journal.journal_reader import Trust
+from holdfast.snapshot.journal.journal_replay import fetch_base
 from holdfast.snapshot.remote.cache_rebuild import forget
 from holdfast.snapshot.remote.colony import ColonySnapshots, is_colony
 from holdfast.snapshot.remote.transfer import fetch, id_in, latest_in, list_vault, must_be_there
@@ -45,6 +48,8 @@ class SnapshotSelector:
     plain_before: bool = False  # what it replaces may be kept in the clear, though snapshots are encrypted
     take_over: str | None = None  # the agent that another agent's snapshot is restored as
     trust: str | None = None  # a did:key that the caller trusts for this one
+    moment: int | None = None  # the memory as it was then; `name` does not count
+    partial: bool = False  # what the journal lacks, or what of it cannot be used, is accepted and reported
     newest: bool = False  # it is the newest where it lies, so an older one is refused though its id was named
 
 
@@ -57,6 +62,7 @@ class ResolvedSnapshot:
     own: bool
     place: str  # whose newest snapshot is remembered
     vouched: bool = False  # its signature was checked on the way here, where one is expected
+    journal: Moment | None = None  # what the journal adds to it
     passed: int = 0  # the highest number of a newer one that `latest` passed over, and that is known to be genuine
 
 
@@ -77,23 +83,113 @@ def sought(context: SnapshotContext, named: SnapshotSelector) -> Iterator[Resolv
             repo = SnapshotRepository(private / "fetched")
             yield ResolvedSnapshot(repo.root, compacts.fetch(id, repo).id, id is not None, compacts.place, vouched=True)
         return
-    if named.vault:
-        vault = ReadOnly(context.vault(named.vault))
-        must_be_there(vault)
-        id, passed = _in_vault(context, vault, named.name)
-        with context.repo.staging() as private:
-            repo = SnapshotRepository(private / "fetched")
-            try:
-                fetched = fetch(vault, context.tenant, context.agent, id, repo)
-            except SnapshotDamaged as fault:
-                forget(context, fault)
-                fault.details = {**fault.details, "snapshot": id}
-                fault.hint = f"Use another one. List them with: holdfast vault list {quote(named.vault)}"
-                raise
-            own = named.name != LATEST and not named.newest
-            yield ResolvedSnapshot(repo.root, fetched.id, own, vault.place, passed=passed)
+    if named.moment is not None:
+        with _at_moment(context, named, named.moment) as found:
+            yield found
         return
-    found = _find(context, named.name)
+    if named.vault:
+        with context.repo.staging() as private:
+            yield _from_vault(context, named, named.vault, private)
+        return
+    with _from_repository(context, named.name) as found:
+        yield found
+
+
+def _from_vault(context: SnapshotContext, named: SnapshotSelector, place: str, private: Path) -> ResolvedSnapshot:
+    vault = ReadOnly(context.vault(place))
+    must_be_there(vault)
+    repo = SnapshotRepository(private / "fetched")
+    if named.name == LATEST and has_journal(vault, context.tenant, context.agent):
+        moment = find_moment(vault, _trust(context, named), None, _folder(private), partial=named.partial)
+        if moment.pieces:
+            return _with_journal(context, vault, moment, repo, own=False)
+    id, passed = _in_vault(context, vault, named.name)
+    try:
+        fetched = fetch(vault, context.tenant, context.agent, id, repo)
+    except SnapshotDamaged as fault:
+        forget(context, fault)
+        fault.details = {**fault.details, "snapshot": id}
+        fault.hint = f"Use another one. List them with: holdfast vault list {quote(place)}"
+        raise
+    own = named.name != LATEST and not named.newest
+    return ResolvedSnapshot(repo.root, fetched.id, own, vault.place, passed=passed)
+
+
+def _with_journal(
+    context: SnapshotContext, vault: Vault, moment: Moment, repo: SnapshotRepository, *, own: bool
+) -> ResolvedSnapshot:
+    """What a moment begins with, and the journal that goes with it. A newer snapshot was not passed over by mistake:
+    what it holds is in the journal, or later than the moment."""
+    genuine = (one.identity.sequence for one in moment.newest if is_genuine(one, context.keyring))
+    base = fetch_base(context, vault, moment, repo)
+    unsealed = moment.snapshot is None  # it was made here, of nothing
+    return ResolvedSnapshot(
+        repo.root, base.id, own, vault.place, vouched=unsealed, journal=moment, passed=max(genuine, default=0)
+    )
+
+
+def _trust(context: SnapshotContext, named: SnapshotSelector) -> Trust:
+    return Trust(context.tenant, context.agent, context.keyring, named.allow_unsigned, named.trust)
+
+
+def _folder(private: Path) -> Path:
+    folder = private / "journal"
+    with disk_faults("fetch the journal"):
+        folder.mkdir(mode=0o700)
+    return folder
+
+
+@contextmanager
+def _at_moment(context: SnapshotContext, named: SnapshotSelector, moment: int) -> Iterator[ResolvedSnapshot]:
+    """The memory of a moment: by the journal of the vault, or the newest snapshot from before, whichever is nearer."""
+    here = _newest_before(context, moment) if named.vault is None else None
+    with context.repo.staging() as private:
+        there = _nearer_in_vault(context, named, moment, here, private)
+        if there is not None:
+            yield there
+            return
+    if here is None:
+        raise NotFound(
+            "snapshot: there is no snapshot from before that time",
+            hint="List snapshots with: holdfast snapshot list",
+        )
+    with _from_repository(context, here.id) as found:
+        yield found
+
+
+def _nearer_in_vault(
+    context: SnapshotContext, named: SnapshotSelector, moment: int, here: Identity | None, private: Path
+) -> ResolvedSnapshot | None:
+    """What the vault has of the moment, unless the repository is nearer. Without an answer of the vault, who only reads
+    gets what is here."""
+    place = named.vault or context.settings.vault
+    if not place or is_colony(place):
+        return None
+    try:
+        vault = ReadOnly(context.vault(place))
+        must_be_there(vault)
+        trust = _trust(context, named)
+        found = find_moment(vault, trust, moment, _folder(private), partial=named.partial)
+        if here is not None and here.created_at >= found.upto:
+            return None
+        return _with_journal(context, vault, found, SnapshotRepository(private / "fetched"), own=True)
+    except (UpstreamFailed, NotFound):
+        if here is None or not named.reading:
+            raise
+        return None
+
+
+def _newest_before(context: SnapshotContext, moment: int) -> Identity | None:
+    """The newest whole snapshot in the repository that was made at that time or before."""
+    for one in context.repo.each():
+        if one.manifest is not None and not one.damaged and one.manifest.identity.created_at <= moment:
+            return one.manifest.identity
+    return None
+
+
+@contextmanager
+def _from_repository(context: SnapshotContext, name: str) -> Iterator[ResolvedSnapshot]:
+    found = _find(context, name)
     if found.folder != context.repo.root:
         yield found
         return

@@ -20,6 +20,9 @@ from holdfast.snapshot.bundle.types import Manifest
 from holdfast.snapshot.create import CreateOptions
 from holdfast.snapshot.damaged_generations import damaged_by_restore, keep_damaged, no_longer_copied
 from holdfast.snapshot.diff import MemoryDiff, compared, live_side, readable_side, side_of
+from holdfast.snapshot.journal.journal_moment import Moment
+from holdfast.snapshot.journal.journal_queue import note_origin
+from holdfast.snapshot.journal.journal_replay import line_of, replay
 from holdfast.snapshot.repo.context import SnapshotContext
 from holdfast.snapshot.repo.key_warnings import note_opened
 from holdfast.snapshot.repo.paths import repo_folder
@@ -49,7 +52,7 @@ from holdfast.snapshot.switch import (
 from holdfast.snapshot.sync.queue import offer_waiting
 from holdfast.store.data_folder import DATABASE, DataFolder, FolderLock
 from holdfast.store.engine_port import FrozenStore, OpenMemory
-from holdfast.store.portable import prepare, take_along
+from holdfast.store.portable import describe, prepare, take_along
 
 Rows = tuple[tuple[str, int], ...]
 Names = tuple[str, ...]
@@ -69,6 +72,7 @@ class RestoreResult:
     alone: bool = False  # not everything was taken along from what was live
     damaged: tuple[str, ...] = ()  # generations that were found damaged, and are kept aside
     waiting: str | None = None  # why the vault has not got the snapshot of what was live
+    journal: Moment | None = None  # what the journal added to the snapshot
 
 
 def restore(context: SnapshotContext, named: SnapshotSelector, *, alone: bool = False) -> RestoreResult:
@@ -100,7 +104,7 @@ def restore(context: SnapshotContext, named: SnapshotSelector, *, alone: bool = 
         result.about = name
     context.publish("restored", {"id": manifest.identity.id, "generation": name, "before": before})
     waiting = offer_waiting(context)
-    return RestoreResult(manifest, name, before, dict(rows), folders, behind, damaged, waiting)
+    return RestoreResult(manifest, name, before, dict(rows), folders, behind, damaged, waiting, found.journal)
 
 
 def preview(context: SnapshotContext, named: SnapshotSelector, limit: int, *, replaces: bool = True) -> MemoryDiff:
@@ -164,9 +168,11 @@ def plant(context: SnapshotContext, named: SnapshotSelector, folder: DataFolder)
             # A generation that is alone is live even before the pointer: what its folders are to become is noted first.
             intend(folder.home, folder.name_of(building), exchanges)
             name = folder.finish(building)
+    note_origin(folder.home, context.tenant, context.agent, line_of(manifest, found.journal))
     folder.switch(name)
     settle_folders(folder)
-    return RestoreResult(manifest, name, None, dict(rows), tuple(one.live.name for one in exchanges))
+    swapped = tuple(one.live.name for one in exchanges)
+    return RestoreResult(manifest, name, None, dict(rows), swapped, journal=found.journal)
 
 
 def _restored(
@@ -188,6 +194,8 @@ def _restored(
         rows = _built(context, named, found, manifest, building)
         exchanges = stage_folders(context, building / _BUNDLE, context.home)
         shutil.rmtree(building / _BUNDLE)
+
+        note_origin(context.home, context.tenant, context.agent, line_of(manifest, found.journal))
 
         def build(old: FrozenStore | None) -> str:
             if old is not None:
@@ -242,5 +250,8 @@ def _built(
     owner = manifest.identity.agent
     renamed = (owner, context.agent) if named.take_over and owner != context.agent else None
     rows, _ = prepare(building / DATABASE, context.tenant, agent=renamed, own=found.place == LOCAL_REPOSITORY)
+    if found.journal is not None:
+        replay(building / DATABASE, context.tenant, found.journal, identities, named.take_over)
+        rows = describe(building / DATABASE).rows
     write_durably(building / ORIGIN, context.tenant.encode())
     return rows

@@ -13,6 +13,7 @@ from typing import Protocol
 
 from holdfast.core.errors import Fault
 from holdfast.store.fleet.fleet_port import Fleet
+from holdfast.store.journal.journal_port import JournalPlace
 from holdfast.store.port import Store
 
 
@@ -23,6 +24,7 @@ class CapturedFile:
     schema: int
     rows: tuple[tuple[str, int], ...]  # by table, those that have any
     last_seq: int
+    journal: JournalPlace | None = None  # up to where the vault had the tenant's journal at that moment
 
 
 class FrozenStore(Protocol):

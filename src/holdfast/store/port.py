@@ -17,6 +17,7 @@ from numpy.typing import NDArray
 
 from holdfast.core.errors import DataReadOnly, Fault
 from holdfast.core.model import CleanText, Dispatch, Event, Json, Token
+from holdfast.store.journal.journal_port import ChangeLog
 from holdfast.store.vector_values import StoredVectors, VectorHit
 
 R = TypeVar("R")
@@ -437,11 +438,20 @@ class Store(Protocol):
         number that moves whenever a record of any is stored."""
         ...
 
+    def last_seqs(self, *, own: bool = False) -> Mapping[str, int]:
+        """The last place by tenant, of all that have a memory. `own`: at least of those that this process wrote to
+        since it opened the store, as far as it wrote, which costs no look into a database elsewhere."""
+        ...
+
     def compact_words(self, least: int | None = None, stop: Callable[[], bool] = ..., thorough: bool = False) -> int:
         """Gather the words of new rows where a search adds them up faster; how many parts were written.
 
         Nothing depends on it but speed: rows that are not compacted are still found.
         """
+        ...
+
+    def change_log(self) -> ChangeLog | None:
+        """What a journal in the vault still lacks; None for engines that archive their own log."""
         ...
 
     def failure(self) -> Fault | None:

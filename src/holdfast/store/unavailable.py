@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from contextlib import AbstractContextManager
 from typing import NoReturn, TypeVar
 
@@ -36,9 +36,15 @@ class ClosedStore:
     def last_seq(self, tenant: str | None = None) -> int:
         self._refuse()
 
+    def last_seqs(self, *, own: bool = False) -> Mapping[str, int]:
+        self._refuse()
+
     def compact_words(
         self, least: int | None = None, stop: Callable[[], bool] = lambda: False, thorough: bool = False
     ) -> int:
+        self._refuse()
+
+    def change_log(self) -> None:
         self._refuse()
 
     def failure(self) -> Fault | None:

@@ -13,7 +13,15 @@ LATENCY = session(
         "Good morning. Since the release on Tuesday our gateway shows a p99 of about 1.9 seconds on /v1/transfers, while p50 is as flat as ever. The dashboards of the ledger itself look "
         "boring, so I suspect that something between the two costs us the time. Could you have a look at the client code before I page the network people for nothing?",
         Search("grpc.Dial", "internal/ledger/client.go:44:\tconn, err := grpc.DialContext(ctx, addr, opts...)"),
-        Read("internal/ledger/client.go", source("internal/ledger/client.go", 160, W, "\tconn, err := grpc.DialContext(ctx, addr, opts...)\n\tdefer conn.Close()")),
+        Read(
+            "internal/ledger/client.go",
+            source(
+                "internal/ledger/client.go",
+                160,
+                W,
+                "\tconn, err := grpc.DialContext(ctx, addr, opts...)\n\tdefer conn.Close()",
+            ),
+        ),
         Run("kubectl logs deploy/gateway --since=10m", log(320, W, "WARN ledger.dial took=1102ms req=00aa81f2c3")),
         "## What happens\n\nEvery request opens its own connection: `client.go` dials inside the handler and closes it again on the way out. As long as the pool of the old library hid that, nobody saw it; "
         "since Tuesday each transfer pays for a TCP and a TLS handshake, and under load the handshakes queue up behind each other.\n\n## What I suggest\n\nOne `*grpc.ClientConn` per process, made in `main`, handed to the handlers.",
@@ -21,8 +29,20 @@ LATENCY = session(
     turn(
         "That makes a lot of sense, and it is embarrassing that none of us saw it. Please go ahead. While you are in there: I would like errors to be wrapped with %w and a short phrase of what was being attempted, "
         "never a naked `return err`. We spent half of last week reading logs that only said 'deadline exceeded' without a hint of who was calling whom.",
-        Edit("internal/ledger/client.go", "conn, err := grpc.DialContext(ctx, addr, opts...)", "return &Client{conn: conn, timeout: 800 * time.Millisecond}, nil"),
-        Run("go test ./...", tests(340, W, "--- FAIL: TestTransferClosesConn (0.02s)\n    client_test.go:71: expected conn closed, state READY\nFAIL\tgateway/internal/ledger\t0.611s"), failed=True),
+        Edit(
+            "internal/ledger/client.go",
+            "conn, err := grpc.DialContext(ctx, addr, opts...)",
+            "return &Client{conn: conn, timeout: 800 * time.Millisecond}, nil",
+        ),
+        Run(
+            "go test ./...",
+            tests(
+                340,
+                W,
+                "--- FAIL: TestTransferClosesConn (0.02s)\n    client_test.go:71: expected conn closed, state READY\nFAIL\tgateway/internal/ledger\t0.611s",
+            ),
+            failed=True,
+        ),
         Edit("internal/ledger/client_test.go", "expected conn closed", "the connection outlives the call"),
         Run("go test ./...", tests(340, W, "ok  \tgateway/internal/ledger\t0.598s")),
         "The connection is made once and shared. Calls to the ledger carry a deadline of 800 ms, calls to quotes one of 800 ms as well. "
@@ -44,27 +64,41 @@ MESH = session(
     turn(
         "I have been asked by the platform group whether we would join their service mesh. They run linkerd. I am sceptical, but I would like a fair comparison before I answer, so please look at what it would bring us "
         "concretely, given that we have exactly four services and all of them speak gRPC already.",
-        Delegate("Compare mesh options", "Look at our four services and list what linkerd would add over what we do in code today.",
-                 "mTLS: we have it through cert-manager. Retries: in code. Load balancing per request: missing today, since kube-proxy balances connections. Cost: a sidecar each, 40 MB, and about 1.5 ms."),
+        Delegate(
+            "Compare mesh options",
+            "Look at our four services and list what linkerd would add over what we do in code today.",
+            "mTLS: we have it through cert-manager. Retries: in code. Load balancing per request: missing today, since kube-proxy balances connections. Cost: a sidecar each, 40 MB, and about 1.5 ms.",
+        ),
         "### Short answer\n\nThe one thing we lack is balancing per request, and a headless service with `round_robin` in the client gives us that with two lines. Everything else we have.\n\n### Why not the mesh\n\n"
         "- four sidecars of 40 MB and 1.5 ms per hop\n- a second place where retries are configured, and they would multiply with ours\n- nobody on the team has run it before\n\nI would tell them no for this year.",
     ),
     turn(
         "Agreed, I told them we pass on linkerd this year and revisit when we have more than ten services. Please do the two lines.",
-        Edit("internal/ledger/client.go", "grpc.WithTransportCredentials(creds)", "grpc.WithTransportCredentials(creds), grpc.WithDefaultServiceConfig(roundRobin)"),
+        Edit(
+            "internal/ledger/client.go",
+            "grpc.WithTransportCredentials(creds)",
+            "grpc.WithTransportCredentials(creds), grpc.WithDefaultServiceConfig(roundRobin)",
+        ),
         Run("go test ./internal/...", tests(180, W, "ok  \tgateway/internal/ledger\t0.601s")),
         "Both clients use `round_robin` over the headless services; the pods show an even share of calls on the bench.",
     ),
     turn(
         "We see duplicates in the ledger after the incident of last night: eleven transfers were booked twice. Our retry must be the culprit, but I would like to be sure before I write to the customers.",
         Run("go run ./cmd/replay --night", log(260, W, "WARN transfer.retry attempt=2 key=<empty> req=11fe03a9b2")),
-        Read("internal/retry/policy.go", source("internal/retry/policy.go", 120, W, "\treturn invoker(ctx, method, req, reply, cc, opts...)")),
+        Read(
+            "internal/retry/policy.go",
+            source("internal/retry/policy.go", 120, W, "\treturn invoker(ctx, method, req, reply, cc, opts...)"),
+        ),
         "Yes. A transfer whose reply got lost was sent again without the key of the first attempt, because the interceptor builds a fresh context for each attempt and the metadata stays behind. "
         "The ledger sees two different requests and books both. Copying the outgoing metadata into the new context is enough; the ledger already refuses a key it knows.",
     ),
     turn(
         "Please fix it like that, with a table test, we write all tests as tables here. I will send the mails.",
-        Edit("internal/retry/policy.go", "ctx = context.Background()", "ctx = metadata.NewOutgoingContext(base, md.Copy())"),
+        Edit(
+            "internal/retry/policy.go",
+            "ctx = context.Background()",
+            "ctx = metadata.NewOutgoingContext(base, md.Copy())",
+        ),
         Run("go test ./internal/retry", tests(44, W, "ok  \tgateway/internal/retry\t0.090s")),
         Run("git commit -am 'retry: carry the key'", "[main c0ffa11] retry: carry the key"),
         "Each attempt carries the metadata of the first. The table in `policy_test.go` has a row for a lost reply, one for a lost request and one for a refused key.",
@@ -90,7 +124,9 @@ LIMITS = session(
         Run("make ship ENV=prod", "make: *** ship has been retired, see fleetctl rollout --help.  Stop.", failed=True),
         Run("fleetctl rollout --help", log(30, W, "Usage: fleetctl rollout SERVICE --env ENV [--canary MINUTES]")),
         Edit("docs/releasing.md", "make ship ENV=prod", "fleetctl rollout gateway --env prod --canary 20"),
-        Compact("The user asked to raise the ledger deadline, to change the owner of the notifier in CODEOWNERS, and to document how to ship. The work is nearly done."),
+        Compact(
+            "The user asked to raise the ledger deadline, to change the owner of the notifier in CODEOWNERS, and to document how to ship. The work is nearly done."
+        ),
         "`fleetctl rollout gateway --env prod --canary 20` does what the old target did, the canary included. It needs `fleetctl login` once a day. The page in docs says so now.",
     ),
     turn(

@@ -11,17 +11,37 @@ W = "heizung fenster licht sensor rolladen raum szene schalter pumpe keller"
 
 ROUTINE = Routine(
     chores=(
-        Chore("was macht nochmal {a}_{b}?", "file", "`{a}_{b}` fasst die Werte aus dem {c} zusammen und gibt sie weiter. Für sich allein schaltet das nichts."),
-        Chore("benenn {a}_alt in {a}_reserve um", "search", "Erledigt, an vier Stellen in zwei Dateien. Sonst kommt der Name nirgends vor."),
+        Chore(
+            "was macht nochmal {a}_{b}?",
+            "file",
+            "`{a}_{b}` fasst die Werte aus dem {c} zusammen und gibt sie weiter. Für sich allein schaltet das nichts.",
+        ),
+        Chore(
+            "benenn {a}_alt in {a}_reserve um",
+            "search",
+            "Erledigt, an vier Stellen in zwei Dateien. Sonst kommt der Name nirgends vor.",
+        ),
         Chore("prüf mal die syntax", "log", "Keine Fehler. Zwei Hinweise zu langen Zeilen, die sind harmlos."),
         Chore("tippfehler bei {b} bitte weg", "diff", "Ist korrigiert, nur der Kommentar war betroffen."),
-        Chore("zeig mir die änderung", "diff", "Siehe oben: eine Bedingung ist eine Zeile nach oben gewandert, mehr nicht."),
+        Chore(
+            "zeig mir die änderung",
+            "diff",
+            "Siehe oben: eine Bedingung ist eine Zeile nach oben gewandert, mehr nicht.",
+        ),
         Chore("commit bitte", "log", "Ist eingecheckt."),
-        Chore("wo wird {a} überall benutzt?", "search", "An sechs Stellen, alle im Ordner der {b}-Pakete. In den Szenen taucht es nicht auf."),
+        Chore(
+            "wo wird {a} überall benutzt?",
+            "search",
+            "An sechs Stellen, alle im Ordner der {b}-Pakete. In den Szenen taucht es nicht auf.",
+        ),
         Chore("ok danke", "nothing", "Gerne. Sag Bescheid, wenn es weitergehen soll."),
         Chore("räum die leerzeilen in {c} auf", "diff", "Aufgeräumt, inhaltlich ist alles gleich."),
     ),
-    narration=("Ich schaue mir zuerst {a} an.", "Moment, ich lese kurz die Protokolle.", "Ich prüfe, wie {b} gerade eingestellt ist."),
+    narration=(
+        "Ich schaue mir zuerst {a} an.",
+        "Moment, ich lese kurz die Protokolle.",
+        "Ich prüfe, wie {b} gerade eingestellt ist.",
+    ),
     openings=("Ich habe mir {a} und {b} angesehen. ", "Kurz gesagt:\n\n", "So, fertig. "),
     explanations=(
         "Zur Einordnung: {a} und {b} liegen in getrennten Dateien, werden aber beim Start zusammen gelesen. Die Reihenfolge spielt dabei keine Rolle, und doppelte Namen würden sofort auffallen.",
@@ -29,25 +49,41 @@ ROUTINE = Routine(
         "Nebenbei gesehen: bei {c} stehen zwei Kommentare, die nicht mehr ganz zum Inhalt passen. Sie stören nicht, deshalb habe ich sie stehen gelassen. Wenn du magst, räume ich sie in einem eigenen Schritt auf.",
         "Der Aufbau ist einfach gehalten: {a} liefert, {b} entscheidet, {c} führt aus. Wer nur eines davon anfasst, muss die anderen beiden nicht kennen, und das macht es angenehm zu lesen.",
     ),
-    closings=("\n\nAn {c} habe ich nichts verändert.", "\n\n- {a}: angepasst\n- {b}: wie gehabt\n", "\n\nSoll ich noch etwas anschauen?"),
+    closings=(
+        "\n\nAn {c} habe ich nichts verändert.",
+        "\n\n- {a}: angepasst\n- {b}: wie gehabt\n",
+        "\n\nSoll ich noch etwas anschauen?",
+    ),
 )
 
 SHUTTERS = session(
     turn(
         "die rolläden gehen nachts um 2 hoch, nur im winter. warum?",
-        Read("packages/rolladen.yaml", source("packages/rolladen.yaml", 90, W, "    - platform: time\n      at: sensor.sonnenaufgang_utc")),
-        Run("grep rolladen home-assistant.log | tail -n 80", log(70, W, "02:14:07.001 INFO rolladen.auf ausgelöst von sensor.sonnenaufgang_utc")),
+        Read(
+            "packages/rolladen.yaml",
+            source("packages/rolladen.yaml", 90, W, "    - platform: time\n      at: sensor.sonnenaufgang_utc"),
+        ),
+        Run(
+            "grep rolladen home-assistant.log | tail -n 80",
+            log(70, W, "02:14:07.001 INFO rolladen.auf ausgelöst von sensor.sonnenaufgang_utc"),
+        ),
         "Der Sensor `sonnenaufgang_utc` liefert einen Text ohne Zeitzone, und die Automation liest ihn als Uhrzeit des Vortags, sobald der Sonnenaufgang nach 7 Uhr liegt. "
         "Mit `sun.sun` als Auslöser gibt es das Problem nicht, weil dort ein echter Zeitpunkt steht.",
     ),
     turn(
         "dann nimm sun.sun. und bitte alle automationen als yaml mit eigener id, nichts in der oberfläche klicken, ich will alles in git haben",
-        Edit("packages/rolladen.yaml", "at: sensor.sonnenaufgang_utc", "platform: sun\n      event: sunrise\n      id: rolladen_auf"),
+        Edit(
+            "packages/rolladen.yaml",
+            "at: sensor.sonnenaufgang_utc",
+            "platform: sun\n      event: sunrise\n      id: rolladen_auf",
+        ),
         "Umgestellt, die Automation heißt `rolladen_auf`. Die drei, die noch in der Oberfläche lagen, stehen jetzt auch als YAML im Ordner `packages`.",
     ),
     turn(
         "wie heiß fährt die heizung gerade",
-        Read("packages/heizung.yaml", source("packages/heizung.yaml", 70, W, "  vorlauf_soll: 45\n  warmwasser_soll: 52")),
+        Read(
+            "packages/heizung.yaml", source("packages/heizung.yaml", 70, W, "  vorlauf_soll: 45\n  warmwasser_soll: 52")
+        ),
         "Der Vorlauf steht auf 45 °C, das Warmwasser auf 52 °C.",
     ),
     turn(

@@ -12,13 +12,25 @@ LEAK = session(
     turn(
         "AUC jumped from .81 to .97 after Lena's features went in. too good. look at what's happening before we show it to anyone",
         Run("python -m churn.importance --top 10", "days_since_ticket 0.412\ntenure 0.081\nusage_drop 0.077\n…"),
-        Read("churn/features/support.py", source("churn/features/support.py", 130, W, "    last = tickets.groupby('customer').opened.max()  # whole table, no cutoff")),
+        Read(
+            "churn/features/support.py",
+            source(
+                "churn/features/support.py",
+                130,
+                W,
+                "    last = tickets.groupby('customer').opened.max()  # whole table, no cutoff",
+            ),
+        ),
         "`days_since_ticket` takes the newest ticket of the whole table, including those opened after the cutoff, and people who leave open a ticket to do so. The model reads the label off that column. "
         "With tickets cut at the reference date the AUC is 0.812 again, which is what I would believe.",
     ),
     turn(
         "good. fix and write down 0.812 as our baseline. window is still the last 12 months of customers, right?",
-        Edit("churn/features/support.py", "tickets.groupby('customer').opened.max()", "tickets[tickets.opened < cutoff].groupby('customer').opened.max()"),
+        Edit(
+            "churn/features/support.py",
+            "tickets.groupby('customer').opened.max()",
+            "tickets[tickets.opened < cutoff].groupby('customer').opened.max()",
+        ),
         Edit("conf/train.yaml", "train_window_months: 12", "train_window_months: 12  # customers"),
         Run("python -m churn.train", log(70, W, "validation auc=0.8121 logloss=0.3377")),
         "Baseline is AUC 0.812 on the January snapshot (2026-01-31). Training covers customers of the last 12 months; features look back 90 days from the reference date.",

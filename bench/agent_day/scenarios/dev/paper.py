@@ -17,7 +17,7 @@ TABLES = session(
         "If the script writes four digits and only `siunitx` rounds, they agree everywhere.",
     ),
     turn(
-        "Do it that way. In the prose, British spelling please, and the word \"novel\" is forbidden. I would also like active voice wherever it does not hurt.",
+        'Do it that way. In the prose, British spelling please, and the word "novel" is forbidden. I would also like active voice wherever it does not hurt.',
         Edit("analysis/tables.py", "f'{round(value, 2):.2f}'", "f'{value:.4f}'"),
         Run("latexmk -pdf -shell-escape main.tex", log(140, W, "Output written on main.pdf (11 pages).")),
         "The script writes four digits. I changed nine American spellings and removed two uses of that word from the introduction.",
@@ -42,7 +42,11 @@ MODEL = session(
     ),
     turn(
         "Then we keep the mixed model and mention it in a footnote. Write the footnote.",
-        Edit("sections/method.tex", "\\label{sec:model}", "\\label{sec:model}\\footnote{A hierarchical Bayesian fit gives the same estimates.}"),
+        Edit(
+            "sections/method.tex",
+            "\\label{sec:model}",
+            "\\label{sec:model}\\footnote{A hierarchical Bayesian fit gives the same estimates.}",
+        ),
         "The footnote stands at the end of section 4.2, one sentence.",
     ),
     turn(
@@ -54,7 +58,10 @@ MODEL = session(
     turn(
         "Take it out. Which command builds everything from scratch, data to PDF?",
         Edit("figures/effect.py", ", rasterized=True", ""),
-        Run("make -C analysis clean all && latexmk -C && latexmk -pdf -shell-escape main.tex", log(90, W, "Output written on main.pdf (10 pages).")),
+        Run(
+            "make -C analysis clean all && latexmk -C && latexmk -pdf -shell-escape main.tex",
+            log(90, W, "Output written on main.pdf (10 pages)."),
+        ),
         "`make -C analysis clean all && latexmk -pdf -shell-escape main.tex`. The flag is needed because `minted` calls pygments.",
     ),
     ends=False,
@@ -71,7 +78,9 @@ EXCLUSION = session(
     turn(
         "The chairs extended the deadline by a week, 19 May it is. And they allow ten pages of main text since everybody complained about the checklist.",
         Edit("notes/call.md", "Due 12 May, 9 pages", "Due 19 May, 10 pages"),
-        Compact("The paper is due soon. Participants who took part twice were excluded and all tables recomputed. The call was updated by the chairs."),
+        Compact(
+            "The paper is due soon. Participants who took part twice were excluded and all tables recomputed. The call was updated by the chairs."
+        ),
         "Noted in `notes/call.md`: 19 May, ten pages of main text. We are at nine and a third, so the ablation could go back into the main part. The rebuttal stays at one page.",
     ),
     turn(

@@ -11,14 +11,29 @@ W = "track queue album artwork session player buffer playlist lyrics headset"
 GAPS = session(
     turn(
         "Gap between tracks. Live albums only. 300 ms or so. Find.",
-        Search("setMediaItem", "app/src/main/kotlin/QueueController.kt:88:  player.setMediaItem(next.toItem()); player.prepare()"),
-        Read("app/src/main/kotlin/QueueController.kt", source("app/src/main/kotlin/QueueController.ts", 140, W, "  override fun onEnded() { player.setMediaItem(next.toItem()); player.prepare() }")),
+        Search(
+            "setMediaItem",
+            "app/src/main/kotlin/QueueController.kt:88:  player.setMediaItem(next.toItem()); player.prepare()",
+        ),
+        Read(
+            "app/src/main/kotlin/QueueController.kt",
+            source(
+                "app/src/main/kotlin/QueueController.ts",
+                140,
+                W,
+                "  override fun onEnded() { player.setMediaItem(next.toItem()); player.prepare() }",
+            ),
+        ),
         Run("adb logcat -d -s ExoPlayerImpl", log(160, W, "DEBUG player.prepare took=312ms")),
         "1. `QueueController` hands ExoPlayer one track at a time and prepares the next after `onEnded`.\n2. Thus the decoder is torn down and built up again between any two tracks: 312 ms on the test phone.\n3. On studio albums the silence at the end hides it; live albums have none.\n4. Handing over the whole queue with `addMediaItems` makes it gapless.",
     ),
     turn(
         "Do. No GlobalScope anywhere while at it, saw two. Scopes belong to the service.",
-        Edit("app/src/main/kotlin/QueueController.kt", "player.setMediaItem(next.toItem())", "player.addMediaItems(queue.rest())"),
+        Edit(
+            "app/src/main/kotlin/QueueController.kt",
+            "player.setMediaItem(next.toItem())",
+            "player.addMediaItems(queue.rest())",
+        ),
         Edit("app/src/main/kotlin/LyricsLoader.kt", "GlobalScope.launch", "serviceScope.launch"),
         Run("./gradlew test", tests(220, W, "BUILD SUCCESSFUL in 41s")),
         "1. Whole queue handed over; gap is below 2 ms.\n2. Both `GlobalScope` uses are replaced by `serviceScope`.\n3. 220 tests green.",
@@ -40,12 +55,24 @@ HEADSET = session(
     turn(
         "Cheap headsets skip two tracks per press. Why.",
         Run("adb shell getevent -l", log(80, W, "KEY_NEXTSONG UP")),
-        Read("app/src/main/kotlin/HeadsetReceiver.kt", source("app/src/main/kotlin/HeadsetReceiver.ts", 90, W, "  if (event.keyCode == KEYCODE_MEDIA_NEXT) queue.next()")),
+        Read(
+            "app/src/main/kotlin/HeadsetReceiver.kt",
+            source(
+                "app/src/main/kotlin/HeadsetReceiver.ts",
+                90,
+                W,
+                "  if (event.keyCode == KEYCODE_MEDIA_NEXT) queue.next()",
+            ),
+        ),
         "1. The receiver looks at the key code and not at the action.\n2. These headsets deliver press and release as two separate intents; better ones send only the press.\n3. Both count as 'next', hence two tracks.\n4. Reacting to `ACTION_DOWN` alone cures it.",
     ),
     turn(
         "Fix. Test with both kinds. Goes into Thursday's beta, like everything.",
-        Edit("app/src/main/kotlin/HeadsetReceiver.kt", "if (event.keyCode == KEYCODE_MEDIA_NEXT)", "if (event.action == ACTION_DOWN && event.keyCode == KEYCODE_MEDIA_NEXT)"),
+        Edit(
+            "app/src/main/kotlin/HeadsetReceiver.kt",
+            "if (event.keyCode == KEYCODE_MEDIA_NEXT)",
+            "if (event.action == ACTION_DOWN && event.keyCode == KEYCODE_MEDIA_NEXT)",
+        ),
         Run("./gradlew test --tests '*Headset*'", tests(18, W, "BUILD SUCCESSFUL in 9s")),
         "1. Done.\n2. Two tests: one intent, two intents. One skip each.\n3. Merged, so the beta on Thursday has it.",
     ),
@@ -76,7 +103,10 @@ SPRING = session(
     turn(
         "Legal: no third parties for traces. We host ourselves: crash.lyrebird.example, ACRA. Keys in vault.",
         Read("app/src/main/kotlin/App.kt", source("app/src/main/kotlin/App.ts", 70, W)),
-        Run("./gradlew :app:dependencies --configuration releaseRuntimeClasspath", log(60, W, "+--- ch.acra:acra-http:5.11.3")),
+        Run(
+            "./gradlew :app:dependencies --configuration releaseRuntimeClasspath",
+            log(60, W, "+--- ch.acra:acra-http:5.11.3"),
+        ),
         "1. ACRA posts to `crash.lyrebird.example`.\n2. A forced crash on the test phone showed up there after 3 s.\n3. The consent dialog names the new place.",
     ),
     turn(
@@ -88,7 +118,10 @@ SPRING = session(
 AUTO = session(
     turn(
         "Android Auto: playlists missing in car. State?",
-        Read("app/src/main/kotlin/BrowseTree.kt", source("app/src/main/kotlin/BrowseTree.ts", 130, W, "  // TODO playlists")),
+        Read(
+            "app/src/main/kotlin/BrowseTree.kt",
+            source("app/src/main/kotlin/BrowseTree.ts", 130, W, "  // TODO playlists"),
+        ),
         "1. `BrowseTree` serves albums and artists only.\n2. Playlists need paging in `onGetChildren`, since the car cuts lists at 100 entries.\n3. Not begun.",
     ),
     turn(
@@ -98,7 +131,11 @@ AUTO = session(
     ),
     turn(
         "Take it. PR texts: what the listener notices goes first, code second. Marketing copies from there.",
-        Edit("app/src/main/kotlin/Visualizer.kt", "override fun onDestroy() { tap.close() }", "override fun onStop() { tap.close() }"),
+        Edit(
+            "app/src/main/kotlin/Visualizer.kt",
+            "override fun onDestroy() { tap.close() }",
+            "override fun onStop() { tap.close() }",
+        ),
         Run("git diff HEAD~1", diff("app/src/main/kotlin/Visualizer.ts", W, 18)),
         "1. Done.\n2. The text begins with 'Plays three times as long with the screen off'; the code follows below.",
     ),

@@ -11,8 +11,19 @@ W = "order invoice plant basket customer shipment voucher stock product return"
 SLOW_ORDERS = session(
     turn(
         "heya! the admin orders page takes like 9 secs since last month, customers page is fine. any idea?",
-        Run("tail -n 500 log/development.log", log(380, W, "Completed 200 OK in 9114ms (Views: 8420.1ms | ActiveRecord: 611.9ms)")),
-        Read("app/models/order.rb", source("app/models/order.rb", 140, W, "  def total\n    line_items_total || line_items.sum { |one| one.price * one.quantity }\n  end")),
+        Run(
+            "tail -n 500 log/development.log",
+            log(380, W, "Completed 200 OK in 9114ms (Views: 8420.1ms | ActiveRecord: 611.9ms)"),
+        ),
+        Read(
+            "app/models/order.rb",
+            source(
+                "app/models/order.rb",
+                140,
+                W,
+                "  def total\n    line_items_total || line_items.sum { |one| one.price * one.quantity }\n  end",
+            ),
+        ),
         Run("bin/rails runner 'puts Order.where(line_items_total: nil).count'", "48211"),
         "`Order#total` falls back to summing line items in Ruby when `line_items_total` is null, and 48,211 orders from before March have no value there: the column was added without filling the old rows. "
         "A backfill in batches plus a default would make the page quick again.",
@@ -30,7 +41,10 @@ SLOW_ORDERS = session(
     ),
     turn(
         "and where do invoice pdfs live? accountng asks",
-        Search("invoices", "config/storage.yml:12:  bucket: meadow-invoices\napp/services/render_invoice.rb:31:  upload(pdf, key: number)"),
+        Search(
+            "invoices",
+            "config/storage.yml:12:  bucket: meadow-invoices\napp/services/render_invoice.rb:31:  upload(pdf, key: number)",
+        ),
         "Invoice PDFs are in the bucket `meadow-invoices`, one object per number. Product photos are somewhere else, in `meadow-media`.",
     ),
     turn(
@@ -43,14 +57,24 @@ SLOW_ORDERS = session(
 API = session(
     turn(
         "mobile folks want graphql. do we want graphql? be honest",
-        Read("app/controllers/api/products_controller.rb", source("app/controllers/api/products_controller.rb", 150, W)),
+        Read(
+            "app/controllers/api/products_controller.rb", source("app/controllers/api/products_controller.rb", 150, W)
+        ),
         "Honestly, I would not. They have eleven screens and each maps onto one endpoint that exists; what hurts them is that fields change under their feet. A version in the Accept header cures that, "
         "while GraphQL would bring its own batching, caching and rate limiting into a monolith that has all three for REST already.",
     ),
     turn(
         "lol ok, told them no graphql. lets do the header thing then",
         Edit("config/routes.rb", "namespace :api do", "namespace :api, constraints: ApiVersion.new(2) do"),
-        Run("bin/rspec spec/requests/api", tests(210, W, "  1) GET /api/products without a version answers 406\n     Failure/Error: expect(response).to have_http_status(:not_acceptable)\n       expected 406 but got 200\n\n210 examples, 1 failure"), failed=True),
+        Run(
+            "bin/rspec spec/requests/api",
+            tests(
+                210,
+                W,
+                "  1) GET /api/products without a version answers 406\n     Failure/Error: expect(response).to have_http_status(:not_acceptable)\n       expected 406 but got 200\n\n210 examples, 1 failure",
+            ),
+            failed=True,
+        ),
         Edit("app/lib/api_version.rb", "accept.nil? ||", ""),
         Run("bin/rspec spec/requests/api", tests(210, W, "210 examples, 0 failures")),
         "Clients send `Accept: application/vnd.meadow.v2+json`; without it they get a 406. Version 1 keeps answering until the app from last autumn has died out.",
@@ -62,7 +86,10 @@ API = session(
     ),
     turn(
         "checkout in safari adds the voucher twice sometimes?? only from the cart drawer",
-        Search("voucher", "app/javascript/cart_drawer.js:55:  form.addEventListener('turbo:submit-end', apply)\napp/javascript/cart_drawer.js:61:  form.addEventListener('submit', apply)"),
+        Search(
+            "voucher",
+            "app/javascript/cart_drawer.js:55:  form.addEventListener('turbo:submit-end', apply)\napp/javascript/cart_drawer.js:61:  form.addEventListener('submit', apply)",
+        ),
         Read("app/javascript/cart_drawer.js", source("app/javascript/cart_drawer.js", 110, W)),
         "The drawer listens to `submit` and to `turbo:submit-end`, and Safari fires the second one even when Turbo has been told to stay out. So `apply` runs once per event. One listener is enough; I kept `turbo:submit-end`.",
     ),

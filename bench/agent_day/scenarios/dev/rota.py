@@ -13,7 +13,15 @@ CLOCKS = session(
         "Good morning, and thank you for jumping in. The ward sisters of the children's clinic noticed that on the last Sunday of March two people were planned for an early shift right after a night, "
         "which our rules ought to forbid. It never happened in any other week of the year as far as I can tell. Would you kindly find out how the plan got past the check?",
         Search("RestChecker", matches(14, "cs", W, "var rest = RestChecker.Between(previous, next);")),
-        Read("src/Planning/RestChecker.cs", source("src/Planning/RestChecker.cs", 150, W, "    public static TimeSpan Between(Shift a, Shift b) => b.Start - a.End; // DateTime, Kind=Unspecified")),
+        Read(
+            "src/Planning/RestChecker.cs",
+            source(
+                "src/Planning/RestChecker.cs",
+                150,
+                W,
+                "    public static TimeSpan Between(Shift a, Shift b) => b.Start - a.End; // DateTime, Kind=Unspecified",
+            ),
+        ),
         Run("dotnet test --filter RestChecker", tests(46, W, "Passed!  - Failed: 0, Passed: 46, Skipped: 0")),
         "## What I found\n\n`RestChecker.Between` subtracts two wall-clock times. In the night in which the clocks jump forward, ten real hours look like eleven on the wall, so the pause passes as legal. "
         "The check is fine in the other 51 weeks, which is why nobody stumbled over it.\n\n## Proposal\n\n- keep `DateTimeOffset` in `Shift`\n- subtract instants, show local times only on the screen",
@@ -21,9 +29,17 @@ CLOCKS = session(
     turn(
         "That is a lovely explanation, I shall repeat it to the sisters. Please go ahead with the proposal. One wish while you are at the messages: whatever the staff get to read must speak of colleagues, "
         "never of employees or, heaven forbid, resources. The union is rather touchy about that and so am I.",
-        Edit("src/Planning/Shift.cs", "public DateTime Start { get; init; }", "public DateTimeOffset Start { get; init; }"),
+        Edit(
+            "src/Planning/Shift.cs",
+            "public DateTime Start { get; init; }",
+            "public DateTimeOffset Start { get; init; }",
+        ),
         Edit("src/Planning/Messages.resx", "The employee has too little rest", "This colleague has too little rest"),
-        Run("dotnet test", tests(410, W, "Failed RosterPrinterTests.PrintsLocalTime [12 ms]\n  Expected 06:00, found 04:00"), failed=True),
+        Run(
+            "dotnet test",
+            tests(410, W, "Failed RosterPrinterTests.PrintsLocalTime [12 ms]\n  Expected 06:00, found 04:00"),
+            failed=True,
+        ),
         Run("dotnet test", tests(410, W, "Passed!  - Failed: 0, Passed: 410, Skipped: 3")),
         "Shifts carry an offset and the check subtracts instants. The printer converts back to the hospital's zone, so the sheets look as ever. Nine messages spoke of employees; all of them say *colleague* by now.",
     ),
@@ -43,16 +59,30 @@ CLOCKS = session(
 SOLVER = session(
     turn(
         "The head of IT has seen a demonstration of Timefold and would like us to hand the planning over to it. I do not want to dismiss it only because it is new to me. Might you look into what it would mean for us in practice?",
-        Delegate("Assess Timefold", "Look at the planner and say what moving it to Timefold would take: runtime, licences, deployment, migration of the rules.",
-                 "23 rules to port. Needs a JVM beside the app. A new runtime on clinical servers goes through the security board, about five months. Quality of plans on our data: 3 percent better, within noise."),
+        Delegate(
+            "Assess Timefold",
+            "Look at the planner and say what moving it to Timefold would take: runtime, licences, deployment, migration of the rules.",
+            "23 rules to port. Needs a JVM beside the app. A new runtime on clinical servers goes through the security board, about five months. Quality of plans on our data: 3 percent better, within noise.",
+        ),
         "### In practice\n\n- 23 rules to write a second time\n- a JVM on the clinical servers, and the security board takes about five months for a new runtime\n- plans that are some 3 percent better on last year's data, which is within the noise\n\n"
         "### My advice\n\nLeave the planner in C#. The five months buy us nothing that the wards would notice.",
     ),
     turn(
         "I could not have put it better and have written to him in those words: Timefold is off the table, we remain with our own planner. Now to something more urgent. Planning surgery for June has been running since seven this morning and simply does not finish.",
         Run("dotnet-counters monitor -p 4112 --duration 20", log(60, W, "GC heap size 11,904 MB")),
-        Run("dotnet run --project tools/Explain -- --ward surgery --month 6", log(180, W, "slots=2914330 wishes=61 colleagues=44")),
-        Read("src/Planning/WishExpander.cs", source("src/Planning/WishExpander.cs", 120, W, "        for (var day = wish.From; day <= wish.Until; day = day.AddDays(1)) yield return new Slot(day);")),
+        Run(
+            "dotnet run --project tools/Explain -- --ward surgery --month 6",
+            log(180, W, "slots=2914330 wishes=61 colleagues=44"),
+        ),
+        Read(
+            "src/Planning/WishExpander.cs",
+            source(
+                "src/Planning/WishExpander.cs",
+                120,
+                W,
+                "        for (var day = wish.From; day <= wish.Until; day = day.AddDays(1)) yield return new Slot(day);",
+            ),
+        ),
         "Surgery has 44 colleagues and yet 2.9 million slots. One wish of theirs has no end date; the form stores that as 31 December 9999, and `WishExpander` dutifully walks every single day up to there. "
         "Clipping a wish to the month that is being planned brings surgery down to 1,320 slots.",
     ),
@@ -80,7 +110,9 @@ AGREEMENT = session(
         "Then there is the matter of families. Starting with the plan for September, people shall hold the ward rota in their hands two months in advance. It will be hard on the managers, but I find it right. The on-call list is a different animal and stays as it is.",
         Search("PublishLead", matches(6, "cs", W, "calendar.AddDays(-PublishLead)")),
         Run("git diff --stat", " src/Planning/Limits.cs | 2 +-\n 1 file changed, 1 insertion(+), 1 deletion(-)"),
-        Compact("The user reported the works agreement: shorter notice for swaps, a new contact for labour rules, earlier publishing of the ward rota. The assistant changed Limits.cs."),
+        Compact(
+            "The user reported the works agreement: shorter notice for swaps, a new contact for labour rules, earlier publishing of the ward rota. The assistant changed Limits.cs."
+        ),
         "Ward rotas are due eight weeks ahead, beginning with September. The reminder mails to the managers shift along with it by themselves.",
     ),
     turn(

@@ -11,16 +11,31 @@ W = "rider trip dock city tariff refund invoice snapshot mart staging"
 REFUNDS = session(
     turn(
         "refunds for april are 6% too high in mart_orders, finance is angry. look",
-        Run("dbt show --inline \"select count(*), count(distinct refund_id) from {{ ref('mart_orders') }}\"", "| count | distinct |\n| 84211 | 79390 |"),
+        Run(
+            "dbt show --inline \"select count(*), count(distinct refund_id) from {{ ref('mart_orders') }}\"",
+            "| count | distinct |\n| 84211 | 79390 |",
+        ),
         Search("dim_rider", matches(9, "sql", W, "left join {{ ref('dim_rider') }} r on r.rider_id = o.rider_id")),
-        Read("models/marts/mart_orders.sql", source("models/marts/mart_orders.sql", 110, W, "left join {{ ref('dim_rider') }} r on r.rider_id = o.rider_id")),
+        Read(
+            "models/marts/mart_orders.sql",
+            source(
+                "models/marts/mart_orders.sql", 110, W, "left join {{ ref('dim_rider') }} r on r.rider_id = o.rider_id"
+            ),
+        ),
         "4,821 refunds appear twice. A rider who moved to another city has two rows in `dim_rider`, one per validity range, and the join takes both because it matches on `rider_id` alone. Adding `o.ordered_at between r.valid_from and r.valid_to` brings it to 79,390.",
     ),
     turn(
         "yes do that. and name the ctes after what they hold pls, i never want to see one called final or tmp again",
-        Edit("models/marts/mart_orders.sql", "on r.rider_id = o.rider_id", "on r.rider_id = o.rider_id and o.ordered_at between r.valid_from and r.valid_to"),
+        Edit(
+            "models/marts/mart_orders.sql",
+            "on r.rider_id = o.rider_id",
+            "on r.rider_id = o.rider_id and o.ordered_at between r.valid_from and r.valid_to",
+        ),
         Run("dbt build --select mart_orders+", tests(64, W, "Done. PASS=64 WARN=0 ERROR=0 SKIP=0 TOTAL=64")),
-        Run("git commit -am 'mart_orders: join riders by validity'", "[main 41fa0c9] mart_orders: join riders by validity"),
+        Run(
+            "git commit -am 'mart_orders: join riders by validity'",
+            "[main 41fa0c9] mart_orders: join riders by validity",
+        ),
         "Joined by validity; counts agree with finance to the cent. The CTEs are `paid_orders`, `refunds_per_order` and `riders_at_order_time`.",
     ),
     turn(
@@ -43,7 +58,10 @@ COST = session(
     ),
     turn(
         "ok. weekly is silly then. first saturday of the month is enough, same hour. nightly stays",
-        Write("orchestration/schedule.yml", source("orchestration/schedule.yml", 58, W, "full_refresh:\n  cron: '0 5 1-7 * 6'")),
+        Write(
+            "orchestration/schedule.yml",
+            source("orchestration/schedule.yml", 58, W, "full_refresh:\n  cron: '0 5 1-7 * 6'"),
+        ),
         "The rebuild from scratch is monthly, on the first Saturday at 05:00. That should save about 230 credits a month.",
     ),
     turn(
@@ -62,8 +80,14 @@ COST = session(
 STALE = session(
     turn(
         "lyon dashboard stuck since fri, nobody told us",
-        Run("dbt source freshness --select source:landing.trips_lyon", "ERROR STALE freshness of landing.trips_lyon (max_loaded_at 2024-05-03 22:10)"),
-        Run("python ops/loader_log.py lyon", log(70, W, "WARN loader.lyon skipped file trips_0503.csv: header 'heure_début'")),
+        Run(
+            "dbt source freshness --select source:landing.trips_lyon",
+            "ERROR STALE freshness of landing.trips_lyon (max_loaded_at 2024-05-03 22:10)",
+        ),
+        Run(
+            "python ops/loader_log.py lyon",
+            log(70, W, "WARN loader.lyon skipped file trips_0503.csv: header 'heure_début'"),
+        ),
         "The supplier in Lyon renamed a column to `heure_début`, the loader compares headers byte by byte, skips a file that differs and still exits with 0. So the load looked green and nothing arrived. The freshness check did fire 61 times over the weekend; nobody has that channel open on a Sunday.",
     ),
     turn(
@@ -95,13 +119,20 @@ MOVE = session(
     ),
     turn(
         "2023 trips of lyon are still empty right?",
-        Run("dbt show --inline \"select count(*) from {{ ref('fct_trips') }} where city = 'lyon' and year(started_at) = 2023\"", "| count |\n| 0 |"),
+        Run(
+            "dbt show --inline \"select count(*) from {{ ref('fct_trips') }} where city = 'lyon' and year(started_at) = 2023\"",
+            "| count |\n| 0 |",
+        ),
         "Yes, zero rows. The backfill needs the parquet files that the archive people promised; once they are in `landing.lyon_2023`, one run with `--vars 'backfill: lyon'` does it. Nothing has arrived so far.",
     ),
     turn(
         "k. and no select * in marts pls, saw one yesterday",
         Search("select \\*", "models/marts/mart_docks.sql:3:select * from docks_with_city"),
-        Edit("models/marts/mart_docks.sql", "select * from docks_with_city", "select dock_id, city_id, capacity from docks_with_city"),
+        Edit(
+            "models/marts/mart_docks.sql",
+            "select * from docks_with_city",
+            "select dock_id, city_id, capacity from docks_with_city",
+        ),
         "It was in `mart_docks`; the columns are listed by name.",
     ),
 )

@@ -11,14 +11,24 @@ W = "caller intent utterance boiler slot prompt agent trunk speech engineer"
 ECHO = session(
     turn(
         "OK so this is driving everybody nuts: the bot stops in the middle of its own sentence, says 'sorry, go ahead', and there's nobody talking!! Happens on mobile callers mostly. I put three recordings into fixtures/calls. Any idea??",
-        Run("pnpm call:replay fixtures/calls/echo-02.json", log(130, W, "DEBUG speech.vad start while prompt playing level=-31dB")),
+        Run(
+            "pnpm call:replay fixtures/calls/echo-02.json",
+            log(130, W, "DEBUG speech.vad start while prompt playing level=-31dB"),
+        ),
         Search("onSpeechStart", matches(6, "ts", W, "trunk.onSpeechStart(() => player.stop())")),
-        Read("src/media/bargeIn.ts", source("src/media/bargeIn.ts", 110, W, "trunk.rtp.on('frame', (f) => vad.push(f)); // raw frames")),
+        Read(
+            "src/media/bargeIn.ts",
+            source("src/media/bargeIn.ts", 110, W, "trunk.rtp.on('frame', (f) => vad.push(f)); // raw frames"),
+        ),
         "- **What is heard:** the bot itself. A mobile phone on loudspeaker sends our own prompt back after about 180 ms.\n- **Why it counts as talking:** the speech detector gets the raw frames of the trunk; the echo canceller sits one step behind it and never had a chance.\n- **Cure:** swap the two, canceller first, detector second. All three recordings play through then.",
     ),
     turn(
         "omg it was talking to ITSELF. yes swap pls!! oh and the bot must never say 'unfortunately' – our CEO hates it, sounds like a bank. grep for it?",
-        Edit("src/media/bargeIn.ts", "trunk.rtp.on('frame', (f) => vad.push(f))", "canceller.on('clean', (f) => vad.push(f))"),
+        Edit(
+            "src/media/bargeIn.ts",
+            "trunk.rtp.on('frame', (f) => vad.push(f))",
+            "canceller.on('clean', (f) => vad.push(f))",
+        ),
         Search("unfortunately", matches(5, "ts", W, "say('Unfortunately, all engineers are busy')")),
         Run("pnpm test", tests(260, W, "Tests  260 passed (260)")),
         "- swapped, barge-in works on the clean signal\n- five prompts said 'unfortunately'; I rewrote them, and a test refuses the word in `prompts/*.json`",
@@ -42,19 +52,30 @@ PRICES = session(
     ),
     turn(
         "23 wrong quotes out of 200, NOPE. I told sales: prices get read out from the table or not at all, the model doesn't get to make up prices. can you make sure it CAN'T?",
-        Edit("src/dialog/answer.ts", "return llm.reply(turn)", "return isPriceQuestion(turn) ? priceFromTable(turn) : llm.reply(turn)"),
+        Edit(
+            "src/dialog/answer.ts",
+            "return llm.reply(turn)",
+            "return isPriceQuestion(turn) ? priceFromTable(turn) : llm.reply(turn)",
+        ),
         Run("pnpm test src/dialog", tests(84, W, "Tests  84 passed (84)")),
         "- price questions are routed to the table; without a matching row the bot offers a call back by the agents, who sit there between 8:00 and 18:00\n- any reply of the model that contains a currency sign is dropped and replaced by the same offer",
     ),
     turn(
         "Next!! Appointments vanish. Just gone from the engineers' tablets. Today it's a whole bunch of them, yesterday none??",
-        Run("pnpm call:replay fixtures/calls/appt-31.json", log(90, W, "INFO slot.date wanted=2024-06-12 stored=2024-07-12")),
+        Run(
+            "pnpm call:replay fixtures/calls/appt-31.json",
+            log(90, W, "INFO slot.date wanted=2024-06-12 stored=2024-07-12"),
+        ),
         Read("src/dialog/dates.ts", source("src/dialog/dates.ts", 70, W, "  date.setMonth(month); date.setDate(day);")),
         "- `dates.ts` sets the month first while the day is still today's.\n- On a 31st that makes June overflow to July, then the day is set on top, so the booking lands a month late.\n- It happens only if the call itself takes place on a 31st and the appointment lies in a shorter month.\n- Building the date in one go, `new Date(year, month, day)`, settles it. The lost bookings are all there, one month too late; I listed the nine of them in `ops/moved.csv`.",
     ),
     turn(
         "Ugh, dates. fix it, I'll call the nine people myself. And pls validate EVERYTHING that comes in from outside with zod, trunk events included, I don't want to guess shapes any more",
-        Edit("src/dialog/dates.ts", "date.setMonth(month); date.setDate(day);", "const date = new Date(year, month, day);"),
+        Edit(
+            "src/dialog/dates.ts",
+            "date.setMonth(month); date.setDate(day);",
+            "const date = new Date(year, month, day);",
+        ),
         Write("src/trunk/events.ts", source("src/trunk/events.ts", 60, W)),
         Run("pnpm test", tests(271, W, "Tests  271 passed (271)")),
         "- fixed, with a test that pretends it is a 31st\n- trunk events, calendar replies and the dispatcher's webhooks all pass a zod schema; what does not fit is logged and dropped",
@@ -104,7 +125,9 @@ VOICE = session(
     ),
     turn(
         "Thaaanks. btw when you report numbers pls always say out of how many, '23 wrong' means nothing to my boss",
-        Run("git log --oneline -3", "aa10f2e prompts: new voice\n5be771c handover: one more try\n19c0d3d policy: purge"),
+        Run(
+            "git log --oneline -3", "aa10f2e prompts: new voice\n5be771c handover: one more try\n19c0d3d policy: purge"
+        ),
         Run("git diff HEAD~1 --stat", diff("prompts/index.ts", W, 14)),
         "- Will do. For example: 61 of 188 calls with a postcode last week were Scottish, and 20 of those 61 failed.",
     ),

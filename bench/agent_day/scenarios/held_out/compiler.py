@@ -12,25 +12,45 @@ MISCOMPILE = session(
     turn(
         "fuzz case 0771 gives 3 at -O0 and 7 at -O2. bisect it.",
         Run("cargo run -p opt-bisect -- cases/0771.kes", log(90, W, "first bad: pass 14 (sink)")),
-        Read("crates/opt/src/sink.rs", source("crates/opt/src/sink.rs", 170, W, "        if self.uses(inst).len() == 1 { self.move_to_use(inst); }")),
+        Read(
+            "crates/opt/src/sink.rs",
+            source(
+                "crates/opt/src/sink.rs", 170, W, "        if self.uses(inst).len() == 1 { self.move_to_use(inst); }"
+            ),
+        ),
         "Pass 14, `sink`. It moves a load down to its only use and steps over a call in between, though the call may write to that address. Nothing asks the alias analysis before moving; `may_clobber` exists and is used by `hoist`, so the same guard belongs here.",
     ),
     turn(
         "add the guard. and keep unsafe out of crates/opt, forever. reviewers know, agents forget.",
-        Edit("crates/opt/src/sink.rs", "self.uses(inst).len() == 1", "self.uses(inst).len() == 1 && !self.alias.may_clobber(inst, target)"),
-        Run("cargo nextest run -p opt", tests(420, W, "     FAIL [   0.081s] opt sink::moves_pure_load_past_call\n  left: 1, right: 0\n     Summary 419 passed, 1 failed"), failed=True),
+        Edit(
+            "crates/opt/src/sink.rs",
+            "self.uses(inst).len() == 1",
+            "self.uses(inst).len() == 1 && !self.alias.may_clobber(inst, target)",
+        ),
+        Run(
+            "cargo nextest run -p opt",
+            tests(
+                420,
+                W,
+                "     FAIL [   0.081s] opt sink::moves_pure_load_past_call\n  left: 1, right: 0\n     Summary 419 passed, 1 failed",
+            ),
+            failed=True,
+        ),
         Edit("crates/opt/tests/sink.rs", "moves_pure_load_past_call", "keeps_load_above_writing_call"),
         Run("cargo nextest run -p opt", tests(420, W, "     Summary 420 passed")),
         "Guard is in, 0771 prints 3 at every level. One test had pinned the wrong behaviour and says the opposite now. The crate stays free of `unsafe`.",
     ),
     turn(
         "which llvm are we on? distro people ask.",
-        Search("llvm-sys", "Cargo.toml:41:llvm-sys = \"170\""),
+        Search("llvm-sys", 'Cargo.toml:41:llvm-sys = "170"'),
         "LLVM 17, through `llvm-sys` 170. The minimum supported Rust version is 1.74.",
     ),
     turn(
         "inliner threshold?",
-        Search("THRESHOLD", "crates/opt/src/inline.rs:12:pub const INLINE_THRESHOLD: u32 = 45;\ncrates/opt/src/unroll.rs:9:pub const UNROLL_THRESHOLD: u32 = 120;"),
+        Search(
+            "THRESHOLD",
+            "crates/opt/src/inline.rs:12:pub const INLINE_THRESHOLD: u32 = 45;\ncrates/opt/src/unroll.rs:9:pub const UNROLL_THRESHOLD: u32 = 120;",
+        ),
         "`INLINE_THRESHOLD` is 45 instructions, `UNROLL_THRESHOLD` 120.",
     ),
 )
@@ -38,8 +58,11 @@ MISCOMPILE = session(
 GENERICS = session(
     turn(
         "monomorphise or dictionaries for generics? pick, with numbers from the corpus.",
-        Delegate("Measure generics", "Compile the corpus with both prototypes and report size and run time.",
-                 "monomorphised: binaries +38 %, run time 1.00. dictionaries: binaries +4 %, run time 1.31, worst 2.9 on the matrix code. compile time 1.0 against 0.7."),
+        Delegate(
+            "Measure generics",
+            "Compile the corpus with both prototypes and report size and run time.",
+            "monomorphised: binaries +38 %, run time 1.00. dictionaries: binaries +4 %, run time 1.31, worst 2.9 on the matrix code. compile time 1.0 against 0.7.",
+        ),
         "Monomorphisation. Dictionaries keep binaries small (+4 % against +38 %) but cost 31 % at run time, and 190 % on the matrix programs people actually benchmark us with. Size can be bought back by merging identical bodies; speed cannot.",
     ),
     turn(
@@ -54,8 +77,13 @@ GENERICS = session(
     ),
     turn(
         "error spans off by one on windows files. why",
-        Run("cargo run -- check cases/crlf.kes", "error[E0012]: unknown name `y`\n --> cases/crlf.kes:4:9", failed=True),
-        Read("crates/syntax/src/source.rs", source("crates/syntax/src/source.rs", 120, W, "        self.lines.push(self.at + 1);")),
+        Run(
+            "cargo run -- check cases/crlf.kes", "error[E0012]: unknown name `y`\n --> cases/crlf.kes:4:9", failed=True
+        ),
+        Read(
+            "crates/syntax/src/source.rs",
+            source("crates/syntax/src/source.rs", 120, W, "        self.lines.push(self.at + 1);"),
+        ),
         "The line table is built on the text after `\\r\\n` has been folded to `\\n`, while tokens keep their offsets in the original bytes. Each line above shifts a span by one. Folding only when printing fixes it, and the table then counts bytes like everything else.",
     ),
     turn(
@@ -70,8 +98,12 @@ GENERICS = session(
 LLVM = session(
     turn(
         "llvm 19. go.",
-        Edit("Cargo.toml", "llvm-sys = \"170\"", "llvm-sys = \"191\""),
-        Run("cargo build", log(70, W, "error[E0425]: cannot find function `LLVMConstNUWNeg`\nerror: could not compile `codegen`"), failed=True),
+        Edit("Cargo.toml", 'llvm-sys = "170"', 'llvm-sys = "191"'),
+        Run(
+            "cargo build",
+            log(70, W, "error[E0425]: cannot find function `LLVMConstNUWNeg`\nerror: could not compile `codegen`"),
+            failed=True,
+        ),
         Edit("crates/codegen/src/fold.rs", "LLVMConstNUWNeg", "LLVMConstNeg"),
         Run("cargo build", log(50, W, "    Finished dev profile")),
         "Builds and passes on LLVM 19.1 (`llvm-sys` 191). One constant folder had to go, it was dead code. Rust stays at 1.74 as the oldest we take.",

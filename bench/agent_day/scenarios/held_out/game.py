@@ -12,7 +12,10 @@ STUTTER = session(
     turn(
         "sooo the game hitches every ~8 seconds on switch, only in the caves. profiler capture is in captures/cave.data, have fun lol",
         Run("tools/profdump captures/cave.data --top 20", log(40, W, "GC.Collect 31.8 ms  frame 4812")),
-        Read("Assets/Scripts/Bats.cs", source("Assets/Scripts/Bats.cs", 120, W, "        var near = bats.Where(b => b.IsClose(player)).ToList();")),
+        Read(
+            "Assets/Scripts/Bats.cs",
+            source("Assets/Scripts/Bats.cs", 120, W, "        var near = bats.Where(b => b.IsClose(player)).ToList();"),
+        ),
         "It is garbage: `Bats.Update` builds a list with LINQ for each bat in each frame, 4 kB a time, and after eight seconds the collector has 30 ms of work. The caves are the only place with more than forty bats. A buffer that is filled again and again instead of a new list gets rid of it.",
     ),
     turn(
@@ -40,20 +43,34 @@ STUTTER = session(
 NETCODE = session(
     turn(
         "rollback or lockstep for coop? i read three blog posts and am more confused than before",
-        Delegate("Prototype both", "Try rollback and lockstep on the caves level with 120 ms and report.",
-                 "lockstep at 120 ms: input delay 8 frames. rollback: 2 frames, but needs a deterministic simulation; physics is not, and 6 of 14 enemies use it."),
+        Delegate(
+            "Prototype both",
+            "Try rollback and lockstep on the caves level with 120 ms and report.",
+            "lockstep at 120 ms: input delay 8 frames. rollback: 2 frames, but needs a deterministic simulation; physics is not, and 6 of 14 enemies use it.",
+        ),
         "For us neither in pure form. Rollback needs a simulation that gives the same result every time, and six of our enemies hang on Unity physics. Lockstep feels like mud at 120 ms. The host decides, clients predict only their own player: that is what our four friends-with-swords need, and hits are decided by the host.",
     ),
     turn(
         "host authority it is, rollback is dead to me. please start with movement",
-        Edit("Assets/Scripts/Net/Move.cs", "transform.position = target;", "predicted = Predict(input); Reconcile(server);"),
+        Edit(
+            "Assets/Scripts/Net/Move.cs",
+            "transform.position = target;",
+            "predicted = Predict(input); Reconcile(server);",
+        ),
         Run("tools/playtest net --latency 120", log(70, W, "corrections per minute: 2.1")),
         "Movement is predicted on the client and corrected by the host, two small corrections a minute at 120 ms.",
     ),
     turn(
         "sometimes loot can be picked up twice, by two people at the same time, free money glitch",
-        Read("Assets/Scripts/Loot/Pickup.cs", source("Assets/Scripts/Loot/Pickup.cs", 80, W, "    if (!taken) { taken = true; Give(player); }")),
-        Run("tools/playtest loot --players 4", tests(90, W, "FAIL  two players take one coin\n  expected 1 coin, got 2\n1 failed, 89 passed"), failed=True),
+        Read(
+            "Assets/Scripts/Loot/Pickup.cs",
+            source("Assets/Scripts/Loot/Pickup.cs", 80, W, "    if (!taken) { taken = true; Give(player); }"),
+        ),
+        Run(
+            "tools/playtest loot --players 4",
+            tests(90, W, "FAIL  two players take one coin\n  expected 1 coin, got 2\n1 failed, 89 passed"),
+            failed=True,
+        ),
         "`taken` lives on every client, and each asks only its own copy. Both say no, both give. The question has to go to the host, and the coin is given with the answer.",
     ),
     turn(

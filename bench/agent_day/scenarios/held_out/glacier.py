@@ -14,14 +14,20 @@ DRIFT = session(
         "A reviewer will certainly ask. Could you find where the ice is lost?",
         Run("julia --project=. -t 16 run/benchmark.jl dome", log(150, W, "INFO volume drift=-0.0031 after 1000a")),
         Search("ghost", matches(8, "jl", W, "exchange_ghosts!(H)")),
-        Read("src/step.jl", source("src/step.py", 130, W, "    q = fluxes(H, s)\n    exchange_ghosts!(H)\n    @. H += dt * div(q)")),
+        Read(
+            "src/step.jl",
+            source("src/step.py", 130, W, "    q = fluxes(H, s)\n    exchange_ghosts!(H)\n    @. H += dt * div(q)"),
+        ),
         "I believe I have it. In `step!` the fluxes are computed first and the ghost cells are exchanged only afterwards, so at the border between two tiles each side works with the neighbour's thickness of the previous step. The two fluxes across such an edge are not exactly opposite, and their sum leaks out of the domain. "
         "The more ragged the margin, the more of these edges carry a steep gradient, which fits your observation. With the exchange moved up by two lines the drift falls to 2e-13, which is round-off.",
     ),
     turn(
         "That is most convincing, thank you. Please move it, and add the dome as a regression test with a tolerance of 1e-10. I would also ask you to keep Greek letters out of the code, beautiful as they are: my co-author's editor shows them as boxes and he then 'repairs' them.",
         Edit("src/step.jl", "q = fluxes(H, s)\n    exchange_ghosts!(H)", "exchange_ghosts!(H)\n    q = fluxes(H, s)"),
-        Run("julia --project=. -e 'using Pkg; Pkg.test()'", tests(96, W, "Test Summary: | Pass  Total\nmodel         |   96     96")),
+        Run(
+            "julia --project=. -e 'using Pkg; Pkg.test()'",
+            tests(96, W, "Test Summary: | Pass  Total\nmodel         |   96     96"),
+        ),
         "The exchange precedes the fluxes, and the dome is test number 96 with the tolerance you asked for. I also renamed the four Greek identifiers that I came across: `rho_ice`, `tau_basal`, `eta` and `dx`.",
     ),
     turn(
@@ -38,7 +44,10 @@ DRIFT = session(
 GPU = session(
     turn(
         "A colleague at the computing centre offered to help us port the model to graphics cards, and he was quite enthusiastic. I would like to know whether the enthusiasm is warranted in our case. Could you measure where the time goes in a typical member?",
-        Run("julia --project=. -t 16 run/profile.jl member03", log(110, W, "profile: solve=0.71 fluxes=0.12 heat=0.09 io=0.08")),
+        Run(
+            "julia --project=. -t 16 run/profile.jl member03",
+            log(110, W, "profile: solve=0.71 fluxes=0.12 heat=0.09 io=0.08"),
+        ),
         "I profiled member 3 over two hundred years. Seventy-one percent of the time is spent in the sparse solve of the membrane stresses, twelve in the fluxes, nine in the heat solver and eight in writing. The fluxes and the heat solver would profit from a graphics card; the sparse solve, with an incomplete factorisation as its preconditioner, would not, and it would have to be replaced by a multigrid that does not exist in Julia in the form we need. "
         "By Amdahl's law we could hope for a factor of 1.25 in return for some months of work.",
     ),
@@ -50,7 +59,11 @@ GPU = session(
     ),
     turn(
         "Wonderful. Now for a puzzle: member 17 crashes in model year 412 with a negative thickness, and it is the only one of them all. It has, as you will see, the warmest forcing.",
-        Run("julia --project=. run/member.jl 17 --from 400", log(180, W, "ERROR DomainError thickness=-0.8 at (211, 87) year=412.35"), failed=True),
+        Run(
+            "julia --project=. run/member.jl 17 --from 400",
+            log(180, W, "ERROR DomainError thickness=-0.8 at (211, 87) year=412.35"),
+            failed=True,
+        ),
         Read("src/melt.jl", source("src/melt.py", 80, W, "    H .-= dt .* melt_rate.(T, z)")),
         "The forcing as such is innocent. At the cell (211, 87) there are 0.6 m of ice left while the melt of one step amounts to 1.4 m, and `melt!` subtracts it without looking at how much there is. The other members never have so thin a cell in so warm a summer. I limited the melt to what is present and book the remainder as available energy for the ground; member 17 runs through.",
     ),
@@ -66,7 +79,7 @@ REFEREE = session(
     turn(
         "Our friends in Tromsø, who are to compare the results with their radar lines, can read nothing but NetCDF. I would therefore like the fields to be written in that format henceforth; the restart files concern nobody except ourselves and may remain as they are.",
         Run("julia --project=. -e 'using Pkg; Pkg.add(\"NCDatasets\")'", log(18, W, "Updating `Project.toml`")),
-        Run("ncdump -h out/member03.nc", log(30, W, "// global attributes: :Conventions = \"CF-1.10\" ;")),
+        Run("ncdump -h out/member03.nc", log(30, W, '// global attributes: :Conventions = "CF-1.10" ;')),
         "Fields are written as NetCDF with CF attributes, one file per member and century. I checked one with `ncdump`. Restarts are still JLD2, since they hold the preconditioner, which no portable format would take.",
     ),
     turn(

@@ -11,9 +11,15 @@ W = "pass orbit rotor frame beacon carrier azimuth elevation downlink telemetry"
 EPOCH = session(
     turn(
         "Why do we lose the first twenty seconds of every WREN-2 pass? The beacon is there, I can hear it on the handheld. Check what the predictor says against the handheld's log, which is in logs/handheld. The frames of these passes lie on gs-vault under /frames, as always.",
-        Run("cargo xtask sim-pass --sat WREN-2 --compare logs/handheld/0412.txt", log(140, W, "WARN predict.aos offset=+19.7s")),
+        Run(
+            "cargo xtask sim-pass --sat WREN-2 --compare logs/handheld/0412.txt",
+            log(140, W, "WARN predict.aos offset=+19.7s"),
+        ),
         Search("epoch", matches(11, "rs", W, "let epoch: f32 = fields[3].parse()?;")),
-        Read("crates/orbit/src/tle.rs", source("crates/orbit/src/tle.rs", 150, W, "        let epoch: f32 = fields[3].parse()?; // yyddd.dddddddd")),
+        Read(
+            "crates/orbit/src/tle.rs",
+            source("crates/orbit/src/tle.rs", 150, W, "        let epoch: f32 = fields[3].parse()?; // yyddd.dddddddd"),
+        ),
         "The predictor is late by 19.7 s, always by the same amount within a day. In `tle.rs` the epoch of the elements is parsed into an `f32`. Such a number has room for seven digits; `24103.61528935` needs thirteen, so the fraction of the day is rounded to steps of nearly three minutes. "
         "The Doppler curve is shifted by the same error, which explains the missing lock at the start.",
     ),
@@ -21,7 +27,10 @@ EPOCH = session(
         "Ha. Make it f64. Is anything else in that crate single precision? And from now on units go into names, please: freq_hz, az_deg, range_km. I lost an evening to a range that turned out to be metres.",
         Edit("crates/orbit/src/tle.rs", "let epoch: f32", "let epoch_days: f64"),
         Run("cargo test -p orbit", tests(88, W, "test result: ok. 88 passed; 0 failed; 0 ignored")),
-        Run("cargo xtask sim-pass --sat WREN-2 --compare logs/handheld/0412.txt", log(20, W, "INFO predict.aos offset=+0.1s")),
+        Run(
+            "cargo xtask sim-pass --sat WREN-2 --compare logs/handheld/0412.txt",
+            log(20, W, "INFO predict.aos offset=+0.1s"),
+        ),
         "| field | type | name |\n|---|---|---|\n| epoch | f64 | `epoch_days` |\n| mean motion | f64 | `mean_motion_rev_per_day` |\n| drag term | f64 | `bstar_per_er` |\n\nThe offset is down to 0.1 s; `cargo xtask sim-pass --sat WREN-2` replays a pass against any log. Nothing else in the crate is single precision.",
     ),
     turn(
@@ -36,22 +45,39 @@ EPOCH = session(
 ROTOR = session(
     turn(
         "The rotor stutters at high elevation since we run two receivers. Could we make the rotor control async like the rest, or is that a bad idea? Have somebody look at it properly.",
-        Delegate("Async rotor control", "Examine whether crates/rotor can move from its own thread to the tokio runtime. Measure the jitter of both on the station computer.",
-                 "Own thread: jitter 0.4 ms. On tokio with two demodulators running: 31 ms at the 99th percentile, since demodulation blocks the workers. The serial crate has no true async on this kernel; it polls."),
+        Delegate(
+            "Async rotor control",
+            "Examine whether crates/rotor can move from its own thread to the tokio runtime. Measure the jitter of both on the station computer.",
+            "Own thread: jitter 0.4 ms. On tokio with two demodulators running: 31 ms at the 99th percentile, since demodulation blocks the workers. The serial crate has no true async on this kernel; it polls.",
+        ),
         "| variant | jitter p99 |\n|---|---|\n| own thread | 0.4 ms |\n| tokio | 31 ms |\n\nA bad idea: the demodulators block the workers and the serial driver merely polls. The rotor is better off on its own thread. "
         "The stutter has another origin: both receivers request a position, 90 ms apart, and the controller obeys each of them in turn.",
     ),
     turn(
         "OK, rotor stays on its thread, no async there. Then let only the receiver that owns the pass request positions. Do we have a test rig for that? I do not want to try it live: if the dish hangs in a pass, Kiruna steps in for us, and they send a bill each time.",
-        Edit("crates/rotor/src/arbiter.rs", "pub fn request(&mut self, az_deg: f64, el_deg: f64)", "pub fn request(&mut self, owner: PassId, az_deg: f64, el_deg: f64)"),
-        Run("cargo test -p rotor", tests(41, W, "test arbiter::foreign_request_is_ignored ... FAILED\ntest result: FAILED. 40 passed; 1 failed"), failed=True),
+        Edit(
+            "crates/rotor/src/arbiter.rs",
+            "pub fn request(&mut self, az_deg: f64, el_deg: f64)",
+            "pub fn request(&mut self, owner: PassId, az_deg: f64, el_deg: f64)",
+        ),
+        Run(
+            "cargo test -p rotor",
+            tests(
+                41, W, "test arbiter::foreign_request_is_ignored ... FAILED\ntest result: FAILED. 40 passed; 1 failed"
+            ),
+            failed=True,
+        ),
         Run("cargo test -p rotor", tests(41, W, "test result: ok. 41 passed; 0 failed")),
         "Only the owner of a pass moves the dish. The rig is `cargo xtask rotor-rig`; it plays two receivers against a simulated controller, and the stutter is absent there.",
     ),
     turn(
         "unwrap() in rotor code made the whole station stop last night. I want expect with a reason, and only where it can't happen. Everything else returns an error. Count them?",
         Search("unwrap\\(\\)", matches(17, "rs", W, "port.lock().unwrap()")),
-        Run("cargo clippy -p rotor -- -D clippy::unwrap_used", log(40, W, "error: could not compile `rotor` due to 17 previous errors"), failed=True),
+        Run(
+            "cargo clippy -p rotor -- -D clippy::unwrap_used",
+            log(40, W, "error: could not compile `rotor` due to 17 previous errors"),
+            failed=True,
+        ),
         "Seventeen. Twelve return `RotorError` now, five became `expect` with a reason. Clippy's `unwrap_used` is denied for the crate so that it stays like that.",
     ),
 )
@@ -66,7 +92,9 @@ CRANE = session(
         "The mission people offer their own ephemeris, an hourly push, much better than the public stuff. I said yes. Endpoint is eph.wren-ops.example, certificates are in the safe. Hook it up and tell me how much better.",
         Read("crates/orbit/src/sync.rs", source("crates/orbit/src/sync.rs", 120, W)),
         Run("cargo xtask sim-pass --sat WREN-2 --source eph", log(26, W, "INFO predict.aos offset=+0.01s")),
-        Compact("The user changed the reception limit because of a crane and asked to use the ephemeris of the mission people. The assistant did both and is about to report."),
+        Compact(
+            "The user changed the reception limit because of a crane and asked to use the ephemeris of the mission people. The assistant did both and is about to report."
+        ),
         "| source | error at rise |\n|---|---|\n| public | 0.1 s |\n| `eph.wren-ops.example` | 0.01 s |\n\nThe push is in use for both satellites. Space weather goes on as it did.",
     ),
     turn(

@@ -34,7 +34,7 @@ OUTAGE = session(
     ),
     turn(
         "db sizes?",
-        Read("envs/prod/db.tf", source("envs/prod/db.tf", 50, W, "instance_class = \"db.r6g.large\"")),
+        Read("envs/prod/db.tf", source("envs/prod/db.tf", 50, W, 'instance_class = "db.r6g.large"')),
         "Production has db.r6g.large with 500 GB, staging db.t4g.medium with 50 GB. Backups are kept for 14 days in production and for 3 in staging.",
     ),
 )
@@ -52,7 +52,7 @@ COSTS = session(
     ),
     turn(
         "yep. no savings plan, workers on spot. go",
-        Edit("envs/prod/nodes.tf", "capacity_type = \"ON_DEMAND\"", "capacity_type = \"SPOT\""),
+        Edit("envs/prod/nodes.tf", 'capacity_type = "ON_DEMAND"', 'capacity_type = "SPOT"'),
         Run("gh pr create --fill", "https://git.example.com/karst/platform/pull/412"),
         "Pull request 412: workers on spot with four instance types, ingress and proxies on demand.",
     ),
@@ -66,8 +66,10 @@ UPGRADE = session(
     turn(
         "1.29 is EOL next month. plan for 1.31 on prod",
         Run("pluto detect-helm -o wide", log(40, W, "flowcontrol.apiserver.k8s.io/v1beta2  removed in 1.29")),
-        Edit("envs/prod/cluster.tf", "cluster_version = \"1.29\"", "cluster_version = \"1.31\""),
-        Compact("Planning the upgrade of the production cluster. Costs went down after spot workers and the pull-through cache."),
+        Edit("envs/prod/cluster.tf", 'cluster_version = "1.29"', 'cluster_version = "1.31"'),
+        Compact(
+            "Planning the upgrade of the production cluster. Costs went down after spot workers and the pull-through cache."
+        ),
         "Nothing of ours uses an API that goes away. Control plane first, then the node groups one at a time; staging has been on 1.31 for two weeks without trouble.",
     ),
     turn(

@@ -12,14 +12,32 @@ SYNC = session(
     turn(
         "hi, so we get one star reviews because tracks vanish after a hike, people come back to the car, open the app and the last two hours are gone, mostly on older phones it seems. i never managed to reproduce it, but Hannah "
         "did once with the phone in the backpack. could be memory, could be location services, no idea really, please dig",
-        Run("xcrun simctl spawn booted log show --last 2h", log(300, W, "jetsam: Trailmark killed, reason per-process-limit")),
-        Read("Sources/Track/Recorder.swift", source("Sources/Track/Recorder.swift", 150, W, "    private var points: [CLLocation] = []\n    func finish() { store.save(points) }")),
+        Run(
+            "xcrun simctl spawn booted log show --last 2h",
+            log(300, W, "jetsam: Trailmark killed, reason per-process-limit"),
+        ),
+        Read(
+            "Sources/Track/Recorder.swift",
+            source(
+                "Sources/Track/Recorder.swift",
+                150,
+                W,
+                "    private var points: [CLLocation] = []\n    func finish() { store.save(points) }",
+            ),
+        ),
         "The recorder keeps all points in memory and writes them once, in `finish()`. When iOS ends the app in the background for its memory, `finish()` never runs and the whole track goes with it. Older phones have the smaller limit, which fits the reviews. Writing a segment every 30 points makes the loss a minute at worst.",
     ),
     turn(
         "oh wow ok, yes please do that. and one thing for the future, please do not add third party packages without asking me, i have to justify every single one to the data protection guy and he is thorough, i'd rather have fifty lines of our own",
-        Edit("Sources/Track/Recorder.swift", "points.append(point)", "points.append(point); if points.count >= 30 { try store.append(points); points.removeAll() }"),
-        Run("xcodebuild test -scheme Trailmark -destination 'platform=iOS Simulator,name=iPhone SE'", tests(210, W, "Test Suite 'All tests' passed. Executed 210 tests")),
+        Edit(
+            "Sources/Track/Recorder.swift",
+            "points.append(point)",
+            "points.append(point); if points.count >= 30 { try store.append(points); points.removeAll() }",
+        ),
+        Run(
+            "xcodebuild test -scheme Trailmark -destination 'platform=iOS Simulator,name=iPhone SE'",
+            tests(210, W, "Test Suite 'All tests' passed. Executed 210 tests"),
+        ),
         "Segments of 30 points are appended to the track file as they come. I added no package, it is 44 lines of our own.",
     ),
     turn(
@@ -29,7 +47,10 @@ SYNC = session(
     ),
     turn(
         "and the offline maps, how big may they get",
-        Read("Sources/Map/OfflineStore.swift", source("Sources/Map/OfflineStore.swift", 100, W, "    static let limit = 500 * MB")),
+        Read(
+            "Sources/Map/OfflineStore.swift",
+            source("Sources/Map/OfflineStore.swift", 100, W, "    static let limit = 500 * MB"),
+        ),
         "Offline maps may take 500 MB in total, photos have a cache of 200 MB. Both are cleaned oldest first.",
     ),
 )
@@ -41,7 +62,11 @@ MAPS = session(
     ),
     turn(
         "right, then mapkit stays and we do the overlay ourselves. can you prepare it",
-        Edit("Sources/Map/Layers.swift", "let overlays: [MKOverlay] = []", "let overlays: [MKOverlay] = [HillShade(region: .alps)]"),
+        Edit(
+            "Sources/Map/Layers.swift",
+            "let overlays: [MKOverlay] = []",
+            "let overlays: [MKOverlay] = [HillShade(region: .alps)]",
+        ),
         Run("xcodebuild test -scheme Trailmark", tests(214, W, "Test Suite 'All tests' passed. Executed 214 tests")),
         "`HillShade` draws tiles from the elevation data, for the Alps at first. MapKit stays underneath.",
     ),
@@ -62,7 +87,9 @@ RELEASE = session(
         "ok apple wants privacy manifests and swift concurrency gives us grief on the old systems, and honestly only two percent are left there. so let's drop ios 15 and 16, we go to 17 as minimum. the watch can stay where it is, those people keep their watches forever",
         Edit("project.pbxproj", "IPHONEOS_DEPLOYMENT_TARGET = 15.0;", "IPHONEOS_DEPLOYMENT_TARGET = 17.0;"),
         Run("xcodebuild build -scheme Trailmark", log(80, W, "** BUILD SUCCEEDED **")),
-        Compact("The user raises the minimum system version and prepares a release. Photo pins and lost tracks were repaired before."),
+        Compact(
+            "The user raises the minimum system version and prepares a release. Photo pins and lost tracks were repaired before."
+        ),
         "iOS 17 is the minimum from 4.2 on; 61 availability checks could go. watchOS is still 9.",
     ),
     turn(
@@ -72,7 +99,7 @@ RELEASE = session(
     ),
     turn(
         "hannah leaves us at the end of the month, sadly. the certificate and the app store stuff goes to Deniz Aksoy, he has the access since today, so if a script asks for a name",
-        Edit("fastlane/Appfile", "apple_id \"hannah@trailmark.example\"", "apple_id \"deniz@trailmark.example\""),
+        Edit("fastlane/Appfile", 'apple_id "hannah@trailmark.example"', 'apple_id "deniz@trailmark.example"'),
         "`Appfile` names Deniz Aksoy's account; a dry run of `fastlane beta` signs with his certificate.",
     ),
     turn(

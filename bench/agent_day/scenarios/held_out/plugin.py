@@ -11,15 +11,30 @@ W = "boat booking harbour deposit customer season voucher calendar licence invoi
 LOST = session(
     turn(
         "Hello! I have three customers which say their visitors can not book, the form says 'Your session is expired' at once when they click. But on my machine it goes always. Can you look what it could be, it are all customers with many visitors.",
-        Search("wp_verify_nonce", "includes/class-booking-form.php:61:  if ( ! wp_verify_nonce( $_POST['qs_nonce'], 'qs_book' ) ) {"),
-        Read("includes/class-booking-form.php", source("includes/class-booking-form.php", 140, W, "    if ( ! wp_verify_nonce( $_POST['qs_nonce'], 'qs_book' ) ) { wp_die( 'Your session is expired' ); }")),
+        Search(
+            "wp_verify_nonce",
+            "includes/class-booking-form.php:61:  if ( ! wp_verify_nonce( $_POST['qs_nonce'], 'qs_book' ) ) {",
+        ),
+        Read(
+            "includes/class-booking-form.php",
+            source(
+                "includes/class-booking-form.php",
+                140,
+                W,
+                "    if ( ! wp_verify_nonce( $_POST['qs_nonce'], 'qs_book' ) ) { wp_die( 'Your session is expired' ); }",
+            ),
+        ),
         Run("curl -sI https://demo.example.com/rent", "HTTP/2 200\nx-cache: HIT\nage: 171200"),
         "All three sites sit behind a page cache. The page with the form is delivered two days old, and the nonce printed into it lives for one day at most, so WordPress refuses it. Your machine has no cache, hence it works there. The form should fetch its nonce by a small request when it is opened.",
     ),
     turn(
         "Ah, this makes sense! Please make it so. But please without jQuery, I want no new jQuery in this plugin, the old one I will throw out too when I have time.",
         Write("assets/js/fresh-nonce.js", source("assets/js/fresh-nonce.js", 40, W)),
-        Edit("includes/class-booking-form.php", "wp_nonce_field( 'qs_book', 'qs_nonce' )", "echo '<input type=\"hidden\" name=\"qs_nonce\" data-fresh>'"),
+        Edit(
+            "includes/class-booking-form.php",
+            "wp_nonce_field( 'qs_book', 'qs_nonce' )",
+            'echo \'<input type="hidden" name="qs_nonce" data-fresh>\'',
+        ),
         Run("vendor/bin/phpunit", tests(130, W, "OK (130 tests, 402 assertions)")),
         "Done with plain `fetch`. The nonce is requested when the visitor puts the focus into the form for the first time, and is never part of the cached page.",
     ),
@@ -43,7 +58,15 @@ BLOCKS = session(
     ),
     turn(
         "61 percent, then it is clear. I said to the agency the shortcodes remain, we make no blocks-only version. Next problem: a customer in Croatia has double bookings on the Saturday, always two families for one boat!",
-        Read("includes/class-availability.php", source("includes/class-availability.php", 150, W, "    WHERE boat_id = %d AND start_date < %s AND end_date > %s")),
+        Read(
+            "includes/class-availability.php",
+            source(
+                "includes/class-availability.php",
+                150,
+                W,
+                "    WHERE boat_id = %d AND start_date < %s AND end_date > %s",
+            ),
+        ),
         Run("wp db query < ops/double.sql", "| boat | a | b |\n| 17 | 06-08..06-15 | 06-15..06-22 |"),
         "These are not real collisions: one family hands the boat back on Saturday morning, the next gets it on Saturday afternoon. Your query allows that on purpose. The customer's time of return is set to 18:00 and the time of pick-up to 14:00, though, and nothing compares the two. A changeover day needs return to be earlier than pick-up.",
     ),
@@ -60,7 +83,11 @@ PAY = session(
         "I have now enough of the fees and of the support there. From this summer the deposits run over Mollie, I have the contract signed. Can you make the change, and the mails please let how they are.",
         Read("includes/class-gateway.php", source("includes/class-gateway.php", 120, W)),
         Run("composer require mollie/mollie-api-php", log(20, W, "Generating autoload files")),
-        Run("vendor/bin/phpunit --filter Gateway", tests(36, W, "ERRORS!\nTests: 36, Assertions: 88, Errors: 2."), failed=True),
+        Run(
+            "vendor/bin/phpunit --filter Gateway",
+            tests(36, W, "ERRORS!\nTests: 36, Assertions: 88, Errors: 2."),
+            failed=True,
+        ),
         Run("vendor/bin/phpunit --filter Gateway", tests(36, W, "OK (36 tests, 97 assertions)")),
         "Deposits are charged through Mollie. Webhooks arrive at `/wp-json/quayside/v1/mollie`; a charge counts as paid only when the webhook confirms it.",
     ),
@@ -72,7 +99,9 @@ PAY = session(
     turn(
         "Ok for me. Also the marketing (that is my wife) says five is a nicer number: who buys a licence can use it on five sites. The free edition is not changed.",
         Run("php ops/licence-server.php show plan", "plan=single activations=5"),
-        Compact("The user replaced the payment provider, raised the PHP requirement and the number of sites per licence. The assistant did the work."),
+        Compact(
+            "The user replaced the payment provider, raised the PHP requirement and the number of sites per licence. The assistant did the work."
+        ),
         "The licence server allows five activations per key; the keys that are already sold got the same.",
     ),
     turn(

@@ -12,7 +12,12 @@ WEBHOOKS = session(
     turn(
         "Some orders stay in 'pending' although Stripe shows them as paid. Could you trace one, lumen-orders 88121?",
         Run("pnpm tsx scripts/trace.ts 88121", log(60, W, "webhook payment_intent.succeeded -> 404 order not found")),
-        Read("src/webhooks/stripe.ts", source("src/webhooks/stripe.ts", 140, W, "  const order = await db.order.findUnique({ where: { intentId } });")),
+        Read(
+            "src/webhooks/stripe.ts",
+            source(
+                "src/webhooks/stripe.ts", 140, W, "  const order = await db.order.findUnique({ where: { intentId } });"
+            ),
+        ),
         "The webhook comes 80 ms before our own transaction has committed, finds no order, and answers 404; Stripe takes that as final since we return it with `Stripe-Should-Retry: false`.\n\n- answer 409 instead, so that Stripe tries again\n- or store the event first and match later\n\nThe second one survives a slow database as well.",
     ),
     turn(
@@ -23,7 +28,10 @@ WEBHOOKS = session(
     ),
     turn(
         "How long do we hold stock for an unpaid cart?",
-        Search("HOLD", "src/stock/hold.ts:3:export const HOLD_MINUTES = 15;\nsrc/auth/magic.ts:7:export const LINK_MINUTES = 15;"),
+        Search(
+            "HOLD",
+            "src/stock/hold.ts:3:export const HOLD_MINUTES = 15;\nsrc/auth/magic.ts:7:export const LINK_MINUTES = 15;",
+        ),
         "Stock is held for 15 minutes. Login links are valid for 15 minutes too, but that is a constant of its own.",
     ),
     turn(
@@ -35,14 +43,25 @@ WEBHOOKS = session(
 SEARCH = session(
     turn(
         "Elasticsearch costs us 400 a month for 9,000 products. What would you use instead?",
-        Run("pnpm tsx scripts/search-bench.ts", "elasticsearch p95 41 ms\nmeilisearch p95 12 ms\npostgres tsvector p95 33 ms, typo tolerance none"),
+        Run(
+            "pnpm tsx scripts/search-bench.ts",
+            "elasticsearch p95 41 ms\nmeilisearch p95 12 ms\npostgres tsvector p95 33 ms, typo tolerance none",
+        ),
         "Meilisearch: 12 ms at the 95th percentile, handles typos, and fits into 200 MB next to the API. Postgres full text would cost nothing extra, but customers mistype product names constantly and it finds none of those.",
     ),
     turn(
         "Please switch to Meilisearch.",
         Edit("src/search/client.ts", "new ElasticClient(url)", "new MeiliSearch({ host })"),
         Run("pnpm tsx scripts/reindex.ts", log(50, W, "indexed 9,114 products")),
-        Run("pnpm test search", tests(90, W, "FAIL search ranks exact title first\n  expected \"Lumen One\", got \"Lumen One Case\"\n1 failed, 89 passed"), failed=True),
+        Run(
+            "pnpm test search",
+            tests(
+                90,
+                W,
+                'FAIL search ranks exact title first\n  expected "Lumen One", got "Lumen One Case"\n1 failed, 89 passed',
+            ),
+            failed=True,
+        ),
         Edit("src/search/settings.ts", "rankingRules: []", "rankingRules: ['exactness', 'words', 'typo']"),
         Run("pnpm test search", tests(90, W, "90 passed")),
         "Product search runs on Meilisearch 1.11, index `products`. Exactness had to be first in the ranking rules, otherwise cases come before the lamps they belong to.",

@@ -13,19 +13,25 @@ FIRST_LOOK = session(
     turn(
         "Hello hello! So this is the swarm thing I told everybody about. 64 hives, five apiaries, scales that talk every ten minutes and a microphone that listens once an hour, and the dream is that a beekeeper gets a message the evening BEFORE half the bees leave. "
         "I had a gradient boosting thing running in 03_model.ipynb in spring, can you just run it again so that we both know where we stand? I honestly don't remember the number, something with a seven.",
-        Read("03_model.ipynb", source("03_model.py", 140, W, "GBM = lgb.LGBMClassifier(n_estimators=400, learning_rate=0.05)")),
+        Read(
+            "03_model.ipynb",
+            source("03_model.py", 140, W, "GBM = lgb.LGBMClassifier(n_estimators=400, learning_rate=0.05)"),
+        ),
         Run("jupyter execute 03_model.ipynb", log(40, W, "recall at 1 false alarm per hive-month: 0.712")),
         "It ran through in four minutes, and your memory is fine: it does start with a seven. The swarm model finds 0.71 of the swarms when we allow one false alarm per hive and month. I would keep that as the one figure to talk about, since accuracy is 99.6 % for a model that always says no.",
     ),
     turn(
-        "Ha, yes, always-no is the best beekeeper. Okay so ground rules while I still feel strict: Lindenhof and the Quarry are off limits. No peeking, no fitting, no \"just a quick look\", I want to open those two at the very end like a birthday present. The Weir we can use for early stopping and whatever.",
-        Edit("lib/split.py", "TEST = []", "TEST = [\"lindenhof\", \"quarry\"]"),
+        'Ha, yes, always-no is the best beekeeper. Okay so ground rules while I still feel strict: Lindenhof and the Quarry are off limits. No peeking, no fitting, no "just a quick look", I want to open those two at the very end like a birthday present. The Weir we can use for early stopping and whatever.',
+        Edit("lib/split.py", "TEST = []", 'TEST = ["lindenhof", "quarry"]'),
         Run("python -m lib.split", "train 41 hives, weir 8 hives, test 15 hives"),
         "They are wrapped up: the loader refuses both names unless a flag with a long and embarrassing name is given. 41 hives are left to learn from, and the Weir has 8 for early stopping.",
     ),
     turn(
         "Next musing. I look at hive 12 and it makes me dizzy, the weight is a saw blade! Up 3 kilos in a second, then drifting, then up again. Thieves? Rain in the lid? My ex-husband?",
-        Run("python -m lib.show --hive 12 --days 30", log(150, W, "2025-05-14 04:50 battery 3.31 V\n2025-05-14 05:00 boot\n2025-05-14 05:00 tare 0.00")),
+        Run(
+            "python -m lib.show --hive 12 --days 30",
+            log(150, W, "2025-05-14 04:50 battery 3.31 V\n2025-05-14 05:00 boot\n2025-05-14 05:00 tare 0.00"),
+        ),
         Search("tare", "logger/boot.c:31:  tare(); // zero at start\nlib/clean.py:12:  # tare handled in the field"),
         Read("lib/clean.py", source("lib/clean.py", 80, W)),
         "None of the three, I am almost sorry. I lined the teeth up with the rest of what the box sends, and each of them sits on a reboot at dawn, which in turn sits on a battery below 3.3 volts: the little solar panel of hive 12 hangs under a walnut tree. At every start the logger zeroes itself, with thirty kilos of hive on top of it. "
@@ -46,13 +52,19 @@ FIRST_LOOK = session(
 GOOD_NEWS = session(
     turn(
         "I could not sleep and made features! Rolling means of the weight over 24 hours, slope of the evening, how loud the 250 Hz band is compared with the week. Run it, run it. If this is over .75 I'm buying the cake with the almonds.",
-        Run("jupyter execute 04_features.ipynb", log(60, W, "features 38\nrecall at 1 false alarm per hive-month: 0.784")),
+        Run(
+            "jupyter execute 04_features.ipynb",
+            log(60, W, "features 38\nrecall at 1 false alarm per hive-month: 0.784"),
+        ),
         "Buy the cake. With your 38 features the swarm model finds 0.78 of the swarms at one false alarm per hive and month. Most of the gain is in the rolling means; the slope adds a little, the 250 Hz band adds hardly anything on top of the other bands.",
     ),
     turn(
         "Meanwhile my cousin, who does Deep Things, says a CNN on spectrograms would eat us for breakfast. Would it? Give it a fair chance, I don't want to be the old lady with the trees.",
-        Delegate("Try a spectrogram CNN", "Train a small CNN on the hourly spectrograms, same split, and time it on the Pi.",
-                 "Small ResNet: 0.79 on the same split. Alone on a Pi Zero it needs 41 s an hour of sound and drains the battery in three days."),
+        Delegate(
+            "Try a spectrogram CNN",
+            "Train a small CNN on the hourly spectrograms, same split, and time it on the Pi.",
+            "Small ResNet: 0.79 on the same split. Alone on a Pi Zero it needs 41 s an hour of sound and drains the battery in three days.",
+        ),
         "I gave it a fair chance. It reaches 0.79, which is the same as ours within the noise between seeds, and on the box in the field it computes for 41 seconds an hour and empties the battery in three days. With trees the box lasts all season. Tell your cousin it was a pleasure.",
     ),
     turn(
@@ -86,7 +98,12 @@ HANGOVER = session(
     turn(
         "I'm suspicious. The cake was too good. The model is super sure twelve hours before, and then I asked it about a hive that swarmed because somebody dropped it (!!!) and it KNEW. How can it know that somebody will drop a hive?",
         Run("python -m lib.importance --hive 33", log(60, W, "weight_mean_24h  0.41")),
-        Read("lib/features.py", source("lib/features.py", 90, W, "    frame['weight_mean_24h'] = weight.rolling('24h', center=True).mean()")),
+        Read(
+            "lib/features.py",
+            source(
+                "lib/features.py", 90, W, "    frame['weight_mean_24h'] = weight.rolling('24h', center=True).mean()"
+            ),
+        ),
         Edit("lib/features.py", "rolling('24h', center=True)", "rolling('24h')"),
         Run("jupyter execute 04_features.ipynb", log(60, W, "recall at 1 false alarm per hive-month: 0.743")),
         "Your suspicion was worth more than the cake. I first looked at the labels, which are fine, then at the join with the weather, also fine, and then at how the windows are laid. `center=True` puts the middle of the 24 hours at the moment of the score, so half of each mean came from the coming twelve hours, including the thud. "
@@ -99,13 +116,18 @@ HANGOVER = session(
     ),
     turn(
         "Since I am punishing myself already: is 0.35 right? What would the people on the phone say? Bettina told me she gets woken up by it and next time the phone goes into the smoker.",
-        Run("python -m lib.alarm --sweep", log(30, W, "0.30 41 calls\n0.35 29 calls\n0.42 17 calls\n0.50 9 calls, 6 swarms lost")),
+        Run(
+            "python -m lib.alarm --sweep",
+            log(30, W, "0.30 41 calls\n0.35 29 calls\n0.42 17 calls\n0.50 9 calls, 6 swarms lost"),
+        ),
         Edit("lib/alarm.py", "ALARM_THRESHOLD = 0.35", "ALARM_THRESHOLD = 0.42"),
         "I walked through the values with last season's scores. At 0.5 the phones are quiet but six swarms go unheard. At 0.42 Bettina and the others would have had 17 calls in the whole season, with one swarm lost that we heard otherwise, and there I left it.",
     ),
     turn(
         "What would happen with 48 hours instead of 24? In the honest version, I mean.",
-        Run("jupyter execute 04_features.ipynb --hours 48", log(30, W, "recall at 1 false alarm per hive-month: 0.729")),
+        Run(
+            "jupyter execute 04_features.ipynb --hours 48", log(30, W, "recall at 1 false alarm per hive-month: 0.729")
+        ),
         "With 48 hours it is 0.73, a hair less and more sluggish. I put 24 back.",
     ),
     turn(
@@ -115,7 +137,9 @@ HANGOVER = session(
     turn(
         "What is it that we still need for the August chapter? Something with files. Marguerite?",
         Run("ls sound/2025-08 | wc -l", "0"),
-        Compact("A leak in the rolling windows was found and removed. The alarm threshold was moved. The user asks what the August chapter needs."),
+        Compact(
+            "A leak in the rolling windows was found and removed. The alarm threshold was moved. The user asks what the August chapter needs."
+        ),
         "The sound of August is not there at all: the folder is empty, and the card is in Marguerite's drawer at the institute, as you wrote in the margin of chapter four. Apart from that the three new scales at the Weir want a known weight on them once, as nobody has calibrated them.",
     ),
 )
@@ -129,7 +153,10 @@ MONDAY = session(
     ),
     turn(
         "And how do I get the table for the beekeepers out, for 2025? There was an incantation. I always execute the notebook by hand and forget the parameter and then everybody gets 2023 again and calls me.",
-        Run("cat Makefile", "scores:\n\tjupyter execute 05_scores.ipynb\ntable:\n\tpapermill 07_export.ipynb out/07.ipynb -p season $(SEASON)\n"),
+        Run(
+            "cat Makefile",
+            "scores:\n\tjupyter execute 05_scores.ipynb\ntable:\n\tpapermill 07_export.ipynb out/07.ipynb -p season $(SEASON)\n",
+        ),
         "The incantation is `papermill 07_export.ipynb out/07.ipynb -p season 2025`. Executing the notebook by hand takes the season that stands in its first cell, and that is where your 2023 comes from.",
     ),
     turn(
@@ -153,18 +180,58 @@ MONDAY = session(
 
 ROUTINE = Routine(
     chores=(
-        Chore("I renamed half of my variables last night and now {a}_{b} is called {a}_of_{b}, or the other way round. Could you make it one thing?", "search", "One thing it is: `{a}_of_{b}` everywhere, as that was in the majority."),
-        Chore("Just so I can look at it with my coffee: what does the cell with the {a} and the {b} do, in words?", "file", "In words: it takes the {a}, sorts it by time, throws away rows that are there twice, and puts the {b} beside it. That's really all, the rest of the cell draws."),
-        Chore("Clear all outputs pls, the diff is unreadable, it's all PNGs", "diff", "Cleared in all notebooks. The diff has shrunk to the lines that you typed."),
-        Chore("The legend covers the {c}. It always does. Why does it always do that.", "file", "Because `loc='best'` is best for someone else. It sits outside on the right now."),
-        Chore("I'm wondering, is a {a} even the right unit? Don't change anything, I'm only talking.", "nothing", "It is a fair thing to wonder about. I changed nothing."),
-        Chore("restart the kernel and run all, I made a mess", "log", "Restarted, ran from top to bottom, no errors. The mess is gone."),
-        Chore("Count the rows per {a} for me? I like to see that nothing fell over the edge.", "log", "Counted. Nothing fell over the edge: the sums agree with those of the raw files."),
+        Chore(
+            "I renamed half of my variables last night and now {a}_{b} is called {a}_of_{b}, or the other way round. Could you make it one thing?",
+            "search",
+            "One thing it is: `{a}_of_{b}` everywhere, as that was in the majority.",
+        ),
+        Chore(
+            "Just so I can look at it with my coffee: what does the cell with the {a} and the {b} do, in words?",
+            "file",
+            "In words: it takes the {a}, sorts it by time, throws away rows that are there twice, and puts the {b} beside it. That's really all, the rest of the cell draws.",
+        ),
+        Chore(
+            "Clear all outputs pls, the diff is unreadable, it's all PNGs",
+            "diff",
+            "Cleared in all notebooks. The diff has shrunk to the lines that you typed.",
+        ),
+        Chore(
+            "The legend covers the {c}. It always does. Why does it always do that.",
+            "file",
+            "Because `loc='best'` is best for someone else. It sits outside on the right now.",
+        ),
+        Chore(
+            "I'm wondering, is a {a} even the right unit? Don't change anything, I'm only talking.",
+            "nothing",
+            "It is a fair thing to wonder about. I changed nothing.",
+        ),
+        Chore(
+            "restart the kernel and run all, I made a mess",
+            "log",
+            "Restarted, ran from top to bottom, no errors. The mess is gone.",
+        ),
+        Chore(
+            "Count the rows per {a} for me? I like to see that nothing fell over the edge.",
+            "log",
+            "Counted. Nothing fell over the edge: the sums agree with those of the raw files.",
+        ),
         Chore("ok lunch, back in an hour, maybe two, there is pie", "nothing", "Enjoy the pie. Everything is saved."),
-        Chore("Please make the colours of the {b} plot friendly for my brother, he can't tell red from green", "diff", "Blue and orange by now, and different markers as well."),
-        Chore("What did I mean with the comment \"see {c}, HA!\"?", "search", "I can't tell. It stands above the line that joins the {c}, and the line works."),
+        Chore(
+            "Please make the colours of the {b} plot friendly for my brother, he can't tell red from green",
+            "diff",
+            "Blue and orange by now, and different markers as well.",
+        ),
+        Chore(
+            'What did I mean with the comment "see {c}, HA!"?',
+            "search",
+            "I can't tell. It stands above the line that joins the {c}, and the line works.",
+        ),
     ),
-    narration=("Let me open that notebook and look.", "I'll run the {a} cell once as it is.", "Let me see what the {b} looks like."),
+    narration=(
+        "Let me open that notebook and look.",
+        "I'll run the {a} cell once as it is.",
+        "Let me see what the {b} looks like.",
+    ),
     openings=("Okay! ", "I had a look at the {a} and the {b} together. ", "Short version first. "),
     closings=(
         " Shall I also look at the {c}?",

@@ -12,10 +12,24 @@ W = "plugin loader parser watcher bundle preset token emitter fixture workspace"
 TRIAGE = session(
     turn(
         "ok, Saturday, coffee, 61 unread. Start with #1423, the macOS one, people are getting loud in there",
-        Run("gh issue view 1423 --comments", log(90, W, "@pellworm: watch stops noticing my file after the first save, VS Code is fine, Vim is not\n@dosch: +1, I think it's fsevents, please move to chokidar\n@qil: happens with JetBrains too, 'safe write' off fixes it")),
-        Read("packages/cli/src/watch.ts", source("packages/cli/src/watch.ts", 110, W, "  for (const file of entries) fs.watch(file, onChange);")),
+        Run(
+            "gh issue view 1423 --comments",
+            log(
+                90,
+                W,
+                "@pellworm: watch stops noticing my file after the first save, VS Code is fine, Vim is not\n@dosch: +1, I think it's fsevents, please move to chokidar\n@qil: happens with JetBrains too, 'safe write' off fixes it",
+            ),
+        ),
+        Read(
+            "packages/cli/src/watch.ts",
+            source("packages/cli/src/watch.ts", 110, W, "  for (const file of entries) fs.watch(file, onChange);"),
+        ),
         Run("node scripts/save-like.mjs --vim --times 5", "events: 1 of 5"),
-        Edit("packages/cli/src/watch.ts", "for (const file of entries) fs.watch(file, onChange);", "for (const dir of dirsOf(entries)) fs.watch(dir, filtered(onChange));"),
+        Edit(
+            "packages/cli/src/watch.ts",
+            "for (const file of entries) fs.watch(file, onChange);",
+            "for (const dir of dirsOf(entries)) fs.watch(dir, filtered(onChange));",
+        ),
         "@dosch suspects fsevents and would like chokidar; I could not confirm that, fsevents reports what it is asked about. @qil's remark was the useful one. Vim and JetBrains write a new file beside the old one and rename it over, so our watch keeps looking at an inode that nobody writes to any longer. "
         "It observes the folders now. Five saves, five events.\n\nDraft:\n\n> Thanks all! Fixed in the next patch. It was how some editors save, not your Mac.",
     ),
@@ -39,7 +53,10 @@ TRIAGE = session(
     ),
     turn(
         "what's our engines field across packages, I keep telling people different things",
-        Run("jq -r '.name+\" \"+.engines.node' packages/*/package.json", "@brindle/core >=18\n@brindle/parse >=18\n@brindle/cli >=18\n@brindle/vite >=18"),
+        Run(
+            "jq -r '.name+\" \"+.engines.node' packages/*/package.json",
+            "@brindle/core >=18\n@brindle/parse >=18\n@brindle/cli >=18\n@brindle/vite >=18",
+        ),
         "They all say the same: `@brindle/cli` needs Node 18 or newer.\n\nThe same goes for core, parse and the Vite plugin.",
     ),
     turn(
@@ -52,7 +69,10 @@ TRIAGE = session(
 BUDGETS = session(
     turn(
         "CI is red on windows-latest for everybody since Thursday, 44 snapshot tests. Nothing was merged on Thursday?!",
-        Run("gh run view --log-failed", log(150, W, "44 snapshots failed\n- Expected  \"a\\\\n\"\n+ Received  \"a\\\\r\\\\n\"")),
+        Run(
+            "gh run view --log-failed",
+            log(150, W, '44 snapshots failed\n- Expected  "a\\\\n"\n+ Received  "a\\\\r\\\\n"'),
+        ),
         Run("git log --since=wednesday --oneline", ""),
         Read(".gitattributes", "*.ts text eol=lf\n*.md text eol=lf\n"),
         Edit(".gitattributes", "*.md text eol=lf", "*.md text eol=lf\n*.snap text eol=lf"),
@@ -61,12 +81,16 @@ BUDGETS = session(
     turn(
         "Ha. ok. size-limit complains on the signals PR: core is 12.9. Is there fat?",
         Run("pnpm size-limit", "core 12.9 kB (limit 12 kB)\nparse 8.1 kB (limit 9 kB)"),
-        Delegate("Find fat in core", "List what in @brindle/core could be dropped, with sizes.", "Nothing above 120 bytes. Signals take 1.3 kB."),
+        Delegate(
+            "Find fat in core",
+            "List what in @brindle/core could be dropped, with sizes.",
+            "Nothing above 120 bytes. Signals take 1.3 kB.",
+        ),
         "The core bundle may have 12 kB, parse 9 kB. There is no fat worth the name, signals simply cost 1.3 kB.",
     ),
     turn(
         "Signals are worth it. Give core 14 then, but that's the last time this year, and parse keeps what it has",
-        Edit(".size-limit.json", "\"limit\": \"12 kB\"", "\"limit\": \"14 kB\""),
+        Edit(".size-limit.json", '"limit": "12 kB"', '"limit": "14 kB"'),
         Run("pnpm size-limit", "core 12.9 kB (limit 14 kB)"),
         "Green. I put your sentence about this year next to it as a comment.",
     ),
@@ -91,7 +115,7 @@ BUDGETS = session(
 RELEASE = session(
     turn(
         "cli goes to Node 20, I want fs.glob-ish things and node:util's parseArgs defaults. ONLY cli, the libraries people bundle stay where they are",
-        Edit("packages/cli/package.json", "\"node\": \">=18\"", "\"node\": \">=20\""),
+        Edit("packages/cli/package.json", '"node": ">=18"', '"node": ">=20"'),
         Run("pnpm --filter @brindle/cli test", tests(120, W, "Tests 120 passed")),
         "`packages/cli` asks for 20 and its tests ran there. The three libraries were not touched.",
     ),
@@ -120,7 +144,9 @@ RELEASE = session(
     turn(
         "no patching around. so what's between us and 4.3?",
         Run("gh issue list --milestone 4.3", "#1431 source maps of raw imports\n#1402 docs of signals"),
-        Compact("Release work in a monorepo. The CLI's Node version was raised. Windows reports have a new owner. Two issues are left in the milestone."),
+        Compact(
+            "Release work in a monorepo. The CLI's Node version was raised. Windows reports have a new owner. Two issues are left in the milestone."
+        ),
         "Two issues: #1431 waits for Vite's own fix, and #1402, the page about signals, has an outline and no examples. Everything else is in.",
     ),
 )
@@ -150,16 +176,32 @@ SUNDAY = session(
 
 ROUTINE = Routine(
     chores=(
-        Chore("dependabot: 7 PRs, anything scary?", "log", "Nothing scary, all patches of tools. Merged those that were green."),
-        Chore("say thanks in the {a} thread", "nothing", "> Thanks for taking the time to write this down, it helps.\n\nPosted."),
-        Chore("review this {b} one for me, first pass", "diff", "First pass: small, tested, one name I'd change. I left a comment with a suggestion."),
+        Chore(
+            "dependabot: 7 PRs, anything scary?",
+            "log",
+            "Nothing scary, all patches of tools. Merged those that were green.",
+        ),
+        Chore(
+            "say thanks in the {a} thread",
+            "nothing",
+            "> Thanks for taking the time to write this down, it helps.\n\nPosted.",
+        ),
+        Chore(
+            "review this {b} one for me, first pass",
+            "diff",
+            "First pass: small, tested, one name I'd change. I left a comment with a suggestion.",
+        ),
         Chore("is the {a} question a duplicate?", "search", "Yes, of two older ones. Linked them to each other."),
         Chore("rebase their branch, they asked for help", "log", "Rebased, one conflict in the {c} fixtures."),
         Chore("label the new ones pls", "nothing", "Labelled: two questions, one bug, one idea."),
         Chore("someone pasted a screenshot of code again", "nothing", "Asked kindly for text."),
         Chore("where is {b} documented", "search", "In the guide, under {a}, third paragraph."),
         Chore("typo PR, merge", "log", "Merged, with thanks."),
-        Chore("what's in the inbox that is about {c}", "log", "Three, all of them questions that the guide answers. I replied with links."),
+        Chore(
+            "what's in the inbox that is about {c}",
+            "log",
+            "Three, all of them questions that the guide answers. I replied with links.",
+        ),
     ),
     narration=("Reading the thread.", "Checking out the branch.", "Looking at `{a}` before I answer."),
     openings=("Had a read. ", "On it: ", "Alright. "),

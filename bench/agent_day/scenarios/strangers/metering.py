@@ -12,21 +12,30 @@ W = "zaehler lesung tarif rechnung netz abschlag kunde import invoice reading"
 NEGATIVE = session(
     turn(
         "Moin! Wir haben 212 Kunden mit negativem Verbrauch in der Jahresabrechnung, alle aus dem Südnetz. Der Vorstand hat schon gefragt. Schau bitte, was da los ist.",
-        Run("./gradlew :import:report --args='--negative --year 2025'", log(180, W, "212 Kunden, kleinster Wert -41233 kWh")),
+        Run(
+            "./gradlew :import:report --args='--negative --year 2025'",
+            log(180, W, "212 Kunden, kleinster Wert -41233 kWh"),
+        ),
         Search("sortedBy", matches(6, "kt", W, "lesungen.sortedBy { it.geraet }")),
-        Read("src/import/Verbrauch.kt", source("src/import/Verbrauch.ts", 130, W, "val reihe = lesungen.sortedBy { it.geraet }")),
+        Read(
+            "src/import/Verbrauch.kt",
+            source("src/import/Verbrauch.ts", 130, W, "val reihe = lesungen.sortedBy { it.geraet }"),
+        ),
         "Ich habe zehn davon verfolgt. Allen gemeinsam ist ein Gerätetausch im laufenden Jahr, und im Südnetz wurde 2025 fast alles getauscht. Die Lesungen eines Tages werden nach der Gerätenummer geordnet und nicht nach der Uhrzeit. "
         "Trägt das neue Gerät die kleinere Nummer, dann steht sein Anfangsstand vor dem Endstand des ausgebauten, und die Differenz wird negativ. Wo die neue Nummer zufällig größer ist, stimmt alles.",
     ),
     turn(
-        "Klingt plausibel. Bitte nach Uhrzeit sortieren und die 212 neu rechnen. Wenn ihr dabei Texte anfasst: Der Kunde wird gesiezt, und bitte kein \"Update\", \"Account\" oder \"Reading\" in Briefen und Mails. Wir sind ein Stadtwerk, kein Startup.",
+        'Klingt plausibel. Bitte nach Uhrzeit sortieren und die 212 neu rechnen. Wenn ihr dabei Texte anfasst: Der Kunde wird gesiezt, und bitte kein "Update", "Account" oder "Reading" in Briefen und Mails. Wir sind ein Stadtwerk, kein Startup.',
         Edit("src/import/Verbrauch.kt", "lesungen.sortedBy { it.geraet }", "lesungen.sortedBy { it.zeitpunkt }"),
         Run("./gradlew :import:test", tests(140, W, "140 tests completed")),
-        "Die 212 sind neu gerechnet, keiner davon ist mehr unter null. In zwei Briefvorlagen stand \"Account\", dort heißt es jetzt \"Kundenkonto\"; die Anrede war überall in Ordnung.",
+        'Die 212 sind neu gerechnet, keiner davon ist mehr unter null. In zwei Briefvorlagen stand "Account", dort heißt es jetzt "Kundenkonto"; die Anrede war überall in Ordnung.',
     ),
     turn(
         "Priya here, taking over the keyboard. From which deviation on does a reading go to clarification? Need it for the slides.",
-        Read("src/check/Limits.kt", source("src/check/Limits.ts", 60, W, "const val STROM_PROZENT = 30\nconst val GAS_PROZENT = 20")),
+        Read(
+            "src/check/Limits.kt",
+            source("src/check/Limits.ts", 60, W, "const val STROM_PROZENT = 30\nconst val GAS_PROZENT = 20"),
+        ),
         "For electricity a reading goes to clarification when it deviates from the forecast by more than 30 percent. For gas the limit is 20 percent.",
     ),
     turn(
@@ -41,14 +50,17 @@ NEGATIVE = session(
     ),
     turn(
         "Wer ist eigentlich bei uns für Wärme zuständig? Und wer für Marktkommunikation, wenn der Netzbetreiber wieder Unsinn schickt?",
-        Read("docs/ansprechpartner.md", "| Thema | Name |\n|---|---|\n| Marktkommunikation | Frau Yıldız |\n| Wärme | Frau Okonkwo |\n| Abschläge | Herr Thom |"),
+        Read(
+            "docs/ansprechpartner.md",
+            "| Thema | Name |\n|---|---|\n| Marktkommunikation | Frau Yıldız |\n| Wärme | Frau Okonkwo |\n| Abschläge | Herr Thom |",
+        ),
         "Für Marktkommunikation ist Frau Yıldız zuständig, für Wärme Frau Okonkwo. Die Abschläge liegen bei Herrn Thom.",
     ),
 )
 
 TRANSPORT = session(
     turn(
-        "Der neue Abteilungsleiter will \"Event-Streaming\", sprich Kafka, für die Übernahme der Messwerte. Stell mir bitte sachlich zusammen, was dafür und was dagegen spricht.",
+        'Der neue Abteilungsleiter will "Event-Streaming", sprich Kafka, für die Übernahme der Messwerte. Stell mir bitte sachlich zusammen, was dafür und was dagegen spricht.',
         Run("./gradlew :import:stats", log(60, W, "Dateien pro Tag 1440, Lieferanten 38, davon Streaming 0")),
         "Dafür spräche, dass Werte in Sekunden statt in zehn Minuten da wären. Dagegen stehen drei Dinge:\n\n- alle 38 Netzbetreiber liefern Dateien über SFTP, keiner kann etwas anderes\n- niemand liest die Werte vor dem nächsten Morgen\n- drei zusätzliche Server und eine Rufbereitschaft, die wir nicht haben\n\nGewonnen wären also zehn Minuten, die keiner braucht.",
     ),
@@ -59,15 +71,22 @@ TRANSPORT = session(
     turn(
         "Priya: invoices. Rendering 9,000 PDFs takes all night and sometimes simply stops at around 200 per minute. CPU is idle. Ideas? I suspected the fonts.",
         Run("./gradlew :invoice:render --args='--sample 500 --profile'", log(140, W, "waiting on socket 91 %")),
-        Search("logo", matches(3, "kt", W, "Image(url = \"https://intranet.example/logo.svg\")")),
-        Edit("src/invoice/Template.kt", "Image(url = \"https://intranet.example/logo.svg\")", "Image(resource = \"logo.svg\")"),
+        Search("logo", matches(3, "kt", W, 'Image(url = "https://intranet.example/logo.svg")')),
+        Edit(
+            "src/invoice/Template.kt",
+            'Image(url = "https://intranet.example/logo.svg")',
+            'Image(resource = "logo.svg")',
+        ),
         Run("./gradlew :invoice:render --args='--sample 500 --profile'", log(40, W, "500 in 11 s")),
         "Fonts first: they are embedded from a local folder and cost 2 ms, so that was not it. I then looked at the template engine, which was idle like the rest of the machine. What it waits for is the network: the company logo is fetched through the proxy again for each page, and the proxy lets 200 requests a minute through. "
         "With the picture inside the jar 500 invoices take 11 seconds. The whole run should be through in under four minutes.",
     ),
     turn(
         "wow ok. Where do we round, by the way? The auditors' spreadsheet differs from ours by a cent here and there.",
-        Search("HALF_EVEN", "src/invoice/Money.kt:19:  fun line(amount: BigDecimal) = amount.setScale(2, HALF_EVEN)\nsrc/invoice/Energy.kt:8:  setScale(3)"),
+        Search(
+            "HALF_EVEN",
+            "src/invoice/Money.kt:19:  fun line(amount: BigDecimal) = amount.setScale(2, HALF_EVEN)\nsrc/invoice/Energy.kt:8:  setScale(3)",
+        ),
         "Amounts are rounded once, on the invoice line, half-even; energy is carried with three decimals up to there. Their sheet rounds each month and adds up, hence the cents.",
     ),
     turn(
@@ -85,8 +104,15 @@ TRANSPORT = session(
 CHANGES = session(
     turn(
         "Frau Yıldız ist seit gestern in Elternzeit, ihre Sachen in der Marktkommunikation macht jetzt Herr Brandstätter. Trag das doch bitte ein, und schick mir bei der Gelegenheit die Liste der Lieferanten, die diese Woche nichts geschickt haben.",
-        Edit("docs/ansprechpartner.md", "| Marktkommunikation | Frau Yıldız |", "| Marktkommunikation | Herr Brandstätter |"),
-        Run("./gradlew :import:report --args='--silent --days 7'", log(40, W, "Lieferanten ohne Datei: 2 (Werra, Hoher Stein)")),
+        Edit(
+            "docs/ansprechpartner.md",
+            "| Marktkommunikation | Frau Yıldız |",
+            "| Marktkommunikation | Herr Brandstätter |",
+        ),
+        Run(
+            "./gradlew :import:report --args='--silent --days 7'",
+            log(40, W, "Lieferanten ohne Datei: 2 (Werra, Hoher Stein)"),
+        ),
         "Eingetragen. Nichts geschickt haben Werra und Hoher Stein; bei beiden ist der Ordner seit Montag leer.",
     ),
     turn(
@@ -107,14 +133,22 @@ CHANGES = session(
     ),
     turn(
         "Priya again. My tests time out, host unreachable. Ah wait, they wiped test2 over the weekend and we got mdm-test5 for it. Can you rerun the contract tests over there? And how did we fill such an empty box with data, there was a gradle task with the network area in it.",
-        Run("./gradlew tasks --all | grep -i seed", "seedGrid - fills a system with a network area (-Pnetz=sued|nord)\nseedUsers - makes test users"),
-        Run("./gradlew seedGrid -Pnetz=sued -Phost=mdm-test5 && ./gradlew contractTest", tests(88, W, "88 tests completed")),
+        Run(
+            "./gradlew tasks --all | grep -i seed",
+            "seedGrid - fills a system with a network area (-Pnetz=sued|nord)\nseedUsers - makes test users",
+        ),
+        Run(
+            "./gradlew seedGrid -Pnetz=sued -Phost=mdm-test5 && ./gradlew contractTest",
+            tests(88, W, "88 tests completed"),
+        ),
         "All 88 pass. The box was filled with `./gradlew seedGrid -Pnetz=sued`, which takes about six minutes; `seedUsers` makes logins alone.",
     ),
     turn(
         "Was fehlt denn noch, bevor wir im März die Hausverwaltungen abrechnen können?",
         Search("TODO", "src/invoice/Collective.kt:201: // TODO cancellation"),
-        Compact("Jörg raises the clarification limit for electricity, Priya moves to another test host. Collective invoices for property managers are due in March."),
+        Compact(
+            "Jörg raises the clarification limit for electricity, Priya moves to another test host. Collective invoices for property managers are due in March."
+        ),
         "Rechnen und drucken lassen sich Sammelrechnungen. Was es nicht gibt, ist ihr Storno: Wird eine einzelne Wohnung korrigiert, müsste die ganze Sammelrechnung zurück. Ob das erlaubt ist oder eine Gutschrift genügt, wollte der Wirtschaftsprüfer schreiben; ohne seine Antwort habe ich nichts angefangen.",
     ),
 )
@@ -150,13 +184,25 @@ QUIET = session(
 ROUTINE = Routine(
     chores=(
         Chore("Bitte {a} und {b} alphabetisch sortieren", "diff", "Sortiert. Am Inhalt hat sich nichts geändert."),
-        Chore("Was macht {a}{B} genau?", "file", "Die Klasse sammelt {a} ein, gruppiert sie und gibt sie an {b} weiter. Zustand hat sie keinen."),
+        Chore(
+            "Was macht {a}{B} genau?",
+            "file",
+            "Die Klasse sammelt {a} ein, gruppiert sie und gibt sie an {b} weiter. Zustand hat sie keinen.",
+        ),
         Chore("Tippfehler in der Überschrift von {c} korrigieren", "file", "Korrigiert, es war nur ein Buchstabe."),
         Chore("Priya: run ktlint please", "log", "Clean, apart from one trailing comma in `{a}`, which I added."),
-        Chore("can you split {a}{B} in two files", "diff", "Split. The {a} half and the {b} half do not call each other, so it was painless."),
+        Chore(
+            "can you split {a}{B} in two files",
+            "diff",
+            "Split. The {a} half and the {b} half do not call each other, so it was painless.",
+        ),
         Chore("Mach mal einen Commit", "nothing", "Ist erledigt: `{a}: small clean-up`."),
         Chore("is {c} still used anywhere?", "search", "Yes, in the {a} package, twice."),
-        Chore("Warum ist {b} leer in der Ausgabe?", "log", "Weil für den Zeitraum nichts vorliegt. Die Spalte wird dann leer gedruckt."),
+        Chore(
+            "Warum ist {b} leer in der Ausgabe?",
+            "log",
+            "Weil für den Zeitraum nichts vorliegt. Die Spalte wird dann leer gedruckt.",
+        ),
         Chore("Pause, bin gleich wieder da", "nothing", "Alles klar."),
         Chore("which tests touch {b}?", "search", "Three of them, all in the {b} package."),
     ),

@@ -36,7 +36,10 @@ EVENING = session(
     ),
     turn(
         "ravi swears its dns. ndots 5, seen it at his last job",
-        Run("kubectl -n boxoffice exec checkout-7c9f -- ./dnsprobe -n 500", log(40, W, "500 lookups p50 1.1ms p99 2.3ms, 0 failures")),
+        Run(
+            "kubectl -n boxoffice exec checkout-7c9f -- ./dnsprobe -n 500",
+            log(40, W, "500 lookups p50 1.1ms p99 2.3ms, 0 failures"),
+        ),
         "20:11 500 lookups out of a checkout pod: 2.3 ms at p99, none failed. With ndots 5 we make four useless queries for each good one, which is ugly and not slow. DNS is innocent this time.",
     ),
     turn(
@@ -46,8 +49,11 @@ EVENING = session(
     ),
     turn(
         "need a timeline for the mail to the directors in 10 min, keep it factual, and tell me whats safe to say in public",
-        Delegate("What stopped", "List jobs, connections and deployments that ended between 20:05 and 20:15 UTC.",
-                 "CronJob seat-audit: started 19:40:30, completed 20:11:48. Two image pulls. A backup that ran on another cluster."),
+        Delegate(
+            "What stopped",
+            "List jobs, connections and deployments that ended between 20:05 and 20:15 UTC.",
+            "CronJob seat-audit: started 19:40:30, completed 20:11:48. Two image pulls. A backup that ran on another cluster.",
+        ),
         Search("LOCK TABLE", "jobs/seat_audit/main.sql:3:LOCK TABLE holds IN SHARE MODE;"),
         "**19:30** The sale opens; 41,000 people in the first minute, all served.\n\n**19:41** First timeouts from checkout towards the seat service, customers see an error after nine seconds.\n\n**19:49** Replicas doubled, without effect.\n\n**19:58** Cache examined, without findings.\n\n"
         "**20:05** Pool of connections raised and put back. In this whole stretch the nightly `seat-audit` was holding a share lock on `holds`, so that every reservation stood in line behind it; it belongs at 02:00 and has been starting at 19:40 since Tuesday's cluster upgrade gave its schedule a time zone. Customers who were patient got their seats, nobody got a wrong one.\n\n"
@@ -55,8 +61,11 @@ EVENING = session(
     ),
     turn(
         "ok. second sale at 22:00. nobody touches anything until then. how do i keep that job from starting again",
-        Run("kubectl -n boxoffice patch cronjob seat-audit -p '{\"spec\":{\"suspend\":true}}'", "cronjob.batch/seat-audit patched"),
-        "It is asleep: `kubectl -n boxoffice patch cronjob seat-audit -p '{\"spec\":{\"suspend\":true}}'`. The same with `false` wakes it up.",
+        Run(
+            'kubectl -n boxoffice patch cronjob seat-audit -p \'{"spec":{"suspend":true}}\'',
+            "cronjob.batch/seat-audit patched",
+        ),
+        'It is asleep: `kubectl -n boxoffice patch cronjob seat-audit -p \'{"spec":{"suspend":true}}\'`. The same with `false` wakes it up.',
     ),
     ends=False,
 )
@@ -64,7 +73,10 @@ EVENING = session(
 REVIEW = session(
     turn(
         "morning. postmortem draft pls. and one rule that goes on top: when it burns there's ONE change at a time, with its UTC time written next to it. yesterday three of us turned knobs at once and mei's restart looked like a cure for 2 min",
-        Write("postmortems/sale-evening.md", "# Slow purchases on the evening of the sale\n\n> One change at a time, each with its time in UTC.\n"),
+        Write(
+            "postmortems/sale-evening.md",
+            "# Slow purchases on the evening of the sale\n\n> One change at a time, each with its time in UTC.\n",
+        ),
         "The draft is in `postmortems/sale-evening.md`, with your rule on top. I left the paragraph about detection empty, as nothing detected it: a customer did.",
     ),
     turn(
@@ -85,18 +97,25 @@ REVIEW = session(
     ),
     turn(
         "reports for finance, those can go to the copy right?",
-        Search("REPORT_DSN", "jobs/finance/main.go:14: dsn := os.Getenv(\"REPORT_DSN\")"),
+        Search("REPORT_DSN", 'jobs/finance/main.go:14: dsn := os.Getenv("REPORT_DSN")'),
         "They do already, `REPORT_DSN` points to it. Yesterday's revenue is the same a minute later.",
     ),
     turn(
         "then what",
-        Edit("jobs/seat_audit/main.sql", "LOCK TABLE holds IN SHARE MODE;", "BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY;"),
+        Edit(
+            "jobs/seat_audit/main.sql",
+            "LOCK TABLE holds IN SHARE MODE;",
+            "BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY;",
+        ),
         Run("go test ./jobs/...", tests(64, W, "ok boxoffice/jobs 2.1s")),
         "It reads on the primary inside one REPEATABLE READ transaction. That gives it a picture of a single moment, writers go on as if it was not there, and it takes 33 minutes in place of 31.",
     ),
     turn(
         "good. we ran fine at 22:00 on 24 pods, thats wasteful though, whats the knee",
-        Run("k6 run load/sale.js", log(90, W, "12 pods p99 610ms, 16 pods p99 290ms, 20 pods p99 285ms, 24 pods p99 281ms")),
+        Run(
+            "k6 run load/sale.js",
+            log(90, W, "12 pods p99 610ms, 16 pods p99 290ms, 20 pods p99 285ms, 24 pods p99 281ms"),
+        ),
         Edit("deploy/checkout.yaml", "replicas: 24", "replicas: 16"),
         "The knee is at 16: p99 290 ms against 281 with half as many again. checkout runs with 16 replicas as of 10:20 UTC, and the autoscaler may go to 40.",
     ),
@@ -110,7 +129,10 @@ REVIEW = session(
 AFTER = session(
     turn(
         "retries made it worse i think. 3 s times three. Mei put the seatmap client on 800ms this morning, so check that the retry budget still makes sense with that",
-        Read("internal/seatmap/client.go", source("internal/seatmap/client.go", 100, W, "\tTimeout: 800 * time.Millisecond,\n\tRetries: 2,")),
+        Read(
+            "internal/seatmap/client.go",
+            source("internal/seatmap/client.go", 100, W, "\tTimeout: 800 * time.Millisecond,\n\tRetries: 2,"),
+        ),
         Edit("internal/seatmap/client.go", "Retries: 2,", "Retries: 1,"),
         Run("go test ./internal/seatmap", tests(31, W, "ok boxoffice/internal/seatmap 0.8s")),
         "It does with a single retry, so that a customer waits for 1.7 seconds at worst. I took one away.",
@@ -173,8 +195,14 @@ DRILL = session(
 
 ROUTINE = Routine(
     chores=(
-        Chore("{a} graph for the last 6h pls", "log", "Drawn, see `out/{a}.png`. Flat apart from the usual morning bump."),
-        Chore("09:12:44 {a}-3f WARN {b} slow\n09:12:45 {a}-3f INFO {b} ok\n\nnoise?", "log", "Noise. It happens each time a {c} is rotated and is over within a second."),
+        Chore(
+            "{a} graph for the last 6h pls", "log", "Drawn, see `out/{a}.png`. Flat apart from the usual morning bump."
+        ),
+        Chore(
+            "09:12:44 {a}-3f WARN {b} slow\n09:12:45 {a}-3f INFO {b} ok\n\nnoise?",
+            "log",
+            "Noise. It happens each time a {c} is rotated and is over within a second.",
+        ),
         Chore("lint the yaml", "log", "Clean."),
         Chore("add a label to the {a} manifests so i can select them", "diff", "Labelled, eleven manifests."),
         Chore("whats {a}-{b} even", "file", "A sidecar that copies the {b} to the {c}. Nobody calls it directly."),
@@ -186,7 +214,11 @@ ROUTINE = Routine(
     ),
     narration=("Looking at the {a} first.", "Pulling the {b} metrics.", "One look at the {c} before I say anything."),
     openings=("Copy. ", "OK, from the top. ", "Checked twice. "),
-    closings=("\n\nStanding by.", "\n\nNothing else moved on the {a} board.", "\n\nI have the {b} view open in case it comes back."),
+    closings=(
+        "\n\nStanding by.",
+        "\n\nNothing else moved on the {a} board.",
+        "\n\nI have the {b} view open in case it comes back.",
+    ),
     explanations=(
         "How I looked: the {a} view for the last hour, then the same for the {b}, and at the end the raw lines of one {c} to make sure that the graphs do not lie.",
         "```\n{a}  ok\n{b}  ok\n{c}  ok\n```",

@@ -12,21 +12,41 @@ W = "member premium payout record ledger annuity letter batch scheme period"
 TAKEOVER = session(
     turn(
         "CHG-4410. We take over the PRM21x/22x family from the Tolva contractor as of today. Please establish from the configuration which module runs where, on which runtime, and who owns it. No changes.",
-        Run("cat etc/modules.tab", "PRM210 lxb-04 7.3.1 m.holt\nPRM211 lxb-04 7.3.1 mt.holt\nPRM212 lxb-14 7.3.11 m.holt\nPRM221 lxb-41 7.3.11 m.hult2\n"),
+        Run(
+            "cat etc/modules.tab",
+            "PRM210 lxb-04 7.3.1 m.holt\nPRM211 lxb-04 7.3.1 mt.holt\nPRM212 lxb-14 7.3.11 m.holt\nPRM221 lxb-41 7.3.11 m.hult2\n",
+        ),
         Read("doc/OWNERS", "m.holt = Maren Holt, mt.holt = Marten Holt, m.hult2 = Maike Hult"),
         "As configured:\n\n| module | purpose | host | runtime | owner |\n|---|---|---|---|---|\n| PRM210 | premiums | lxb-04 | 7.3.1 | Maren Holt |\n| PRM211 | annuities | lxb-04 | 7.3.1 | Marten Holt |\n| PRM212 | letters | lxb-14 | 7.3.11 | Maren Holt |\n| PRM221 | transfers | lxb-41 | 7.3.11 | Maike Hult |\n\nNothing was changed.",
     ),
     turn(
         "INC-20871. PRM211 abended on 31 March with SIGFPE after 88,412 members. PRM210 processed the same members without complaint. Establish the reason.",
-        Run("tail -n 400 /var/log/prm/PRM211.20250331", log(220, W, "member 88413 scheme 3 joined 2025-01-02\nFloating point exception (core dumped)")),
-        Read("prm211/annuity.c", source("prm211/annuity.c", 190, W, "    int months = (run_year - join_year) * 12;\n    rate = paid / months;")),
-        Read("prm210/premium.c", source("prm210/premium.c", 120, W, "    int months = months_between(joined, run_date);")),
+        Run(
+            "tail -n 400 /var/log/prm/PRM211.20250331",
+            log(220, W, "member 88413 scheme 3 joined 2025-01-02\nFloating point exception (core dumped)"),
+        ),
+        Read(
+            "prm211/annuity.c",
+            source(
+                "prm211/annuity.c", 190, W, "    int months = (run_year - join_year) * 12;\n    rate = paid / months;"
+            ),
+        ),
+        Read(
+            "prm210/premium.c", source("prm210/premium.c", 120, W, "    int months = months_between(joined, run_date);")
+        ),
         "PRM211 derives the months of membership from the two years alone. A member who joined in the year of the run therefore has none, and the rate is a division by that number. Member 88413 joined on 2 January and is the first of 34 such members. PRM210 counts from date to date, for which reason it was not affected.",
     ),
     turn(
         "Correct it in PRM211 as PRM210 does it. Two standing instructions: the first line of each commit carries the ticket number, and nothing is to be re-indented or re-wrapped, the auditors compare our sources with last year's line by line.",
-        Edit("prm211/annuity.c", "int months = (run_year - join_year) * 12;", "int months = months_between(joined, run_date);"),
-        Run("git commit -am 'INC-20871 PRM211: months from date to date'", "[main 4d1f002] INC-20871 PRM211: months from date to date\n 1 file changed, 1 insertion(+), 1 deletion(-)"),
+        Edit(
+            "prm211/annuity.c",
+            "int months = (run_year - join_year) * 12;",
+            "int months = months_between(joined, run_date);",
+        ),
+        Run(
+            "git commit -am 'INC-20871 PRM211: months from date to date'",
+            "[main 4d1f002] INC-20871 PRM211: months from date to date\n 1 file changed, 1 insertion(+), 1 deletion(-)",
+        ),
         "Corrected with one changed line; the commit begins with INC-20871. White space is as it was.",
     ),
     turn(
@@ -123,7 +143,9 @@ QUARTER = session(
     turn(
         "Where does PRM221 get its test data, was that not also lxb-40? And does anything else run there?",
         Run("ssh lxb-40 crontab -l", "0 2 * * * /opt/prm/bin/copytest PRM221"),
-        Compact("Quarter-end work on the PRM family: runtimes, commit intervals, hosts. The user asks about another host's role."),
+        Compact(
+            "Quarter-end work on the PRM family: runtimes, commit intervals, hosts. The user asks about another host's role."
+        ),
         "The test data for the transfers is made there at 02:00, yes. The transfers themselves run on lxb-41, one digit further.",
     ),
 )
@@ -147,7 +169,10 @@ JUNE = session(
     ),
     turn(
         "State what is outstanding from the takeover list, for the steering committee.",
-        Run("cat doc/TAKEOVER", "1 owners - done\n2 restart - done\n3 divorce splits (DS2) in PRM221 - open\n4 letters in Braille - cancelled"),
+        Run(
+            "cat doc/TAKEOVER",
+            "1 owners - done\n2 restart - done\n3 divorce splits (DS2) in PRM221 - open\n4 letters in Braille - cancelled",
+        ),
         "One item. PRM221 does not know the record type DS2, pension splits after a divorce; such members are written to `rejects.DS2` and settled by hand, 19 of them so far. The layout is to come from the registry on form F-17. Letters in Braille were cancelled by the fund.",
     ),
     turn(
@@ -157,7 +182,7 @@ JUNE = session(
     ),
     turn(
         "Would one common header for all four modules be conceivable?",
-        Search("include", matches(12, "c", W, "#include \"prm_common.h\"")),
+        Search("include", matches(12, "c", W, '#include "prm_common.h"')),
         "Conceivable. Four structures are declared in each of them with different paddings, so the record files would change. I prepared nothing.",
     ),
     resumes=2,
@@ -165,14 +190,26 @@ JUNE = session(
 
 ROUTINE = Routine(
     chores=(
-        Chore("Confirm that {a} and {b} are declared in one place only.", "search", "Confirmed. Each is declared once and included elsewhere."),
-        Chore("List the return codes of the {c} step.", "file", "0 without findings, 4 with notices, 8 with rejected entries, 12 without input."),
+        Chore(
+            "Confirm that {a} and {b} are declared in one place only.",
+            "search",
+            "Confirmed. Each is declared once and included elsewhere.",
+        ),
+        Chore(
+            "List the return codes of the {c} step.",
+            "file",
+            "0 without findings, 4 with notices, 8 with rejected entries, 12 without input.",
+        ),
         Chore("Correct the spelling in the comment above {a}_{b}.", "file", "Corrected. The line keeps its length."),
         Chore("Provide the listing of {a} for the file.", "file", "Provided above, as it stands in the repository."),
         Chore("Is {c}.h still included by anything?", "search", "By two sources and one test."),
         Chore("Run the regression for {b}.", "log", "Run. The results equal those of the last run."),
         Chore("Push.", "log", "Pushed."),
-        Chore("Explain the {a} loop for the minutes.", "file", "It reads an entry, looks the {b} up, writes the {c} and continues until the file ends."),
+        Chore(
+            "Explain the {a} loop for the minutes.",
+            "file",
+            "It reads an entry, looks the {b} up, writes the {c} and continues until the file ends.",
+        ),
         Chore("Noted. Continue.", "nothing", "Continuing."),
         Chore("Show the difference for {a}.", "diff", "Shown above."),
         Chore("Archive the logs of last month.", "log", "Archived and compressed."),

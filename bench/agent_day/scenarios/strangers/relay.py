@@ -12,9 +12,22 @@ W = "spool envelope tenant header worker socket quota digest verdict ladder"
 GREYLIST = session(
     turn(
         "mails to gmx take 40min somtimes. find out why, dont guess",
-        Run("pigeonctl trace --domain gmx.example --last 200", log(200, W, "451 4.7.1 try again later  src=203.0.113.14\n451 4.7.1 try again later  src=203.0.113.12\n250 2.0.0 ok  src=203.0.113.14")),
-        Search("pick_source", "src/out/source.rs:41:  let src = pool.pick_source();\nsrc/out/attempt.rs:88:  let src = self.pool.pick_source();"),
-        Read("src/out/attempt.rs", source("src/out/attempt.rs", 160, W, "        let src = self.pool.pick_source(); // any free one")),
+        Run(
+            "pigeonctl trace --domain gmx.example --last 200",
+            log(
+                200,
+                W,
+                "451 4.7.1 try again later  src=203.0.113.14\n451 4.7.1 try again later  src=203.0.113.12\n250 2.0.0 ok  src=203.0.113.14",
+            ),
+        ),
+        Search(
+            "pick_source",
+            "src/out/source.rs:41:  let src = pool.pick_source();\nsrc/out/attempt.rs:88:  let src = self.pool.pick_source();",
+        ),
+        Read(
+            "src/out/attempt.rs",
+            source("src/out/attempt.rs", 160, W, "        let src = self.pool.pick_source(); // any free one"),
+        ),
         "## Slow deliveries to GMX\n\n### Observations\n\n- 200 messages traced, 31 of them took longer than 20 minutes\n- all 31 got `451 4.7.1` at least three times\n- the ladder itself is as configured: 5, 10, 20 minutes\n\n"
         "### Explanation\n\nWe own four outgoing addresses, and every attempt grabs whichever is free at that moment. The far side keys its greylist on the triple of address, sender and recipient, so a retry that leaves through another address looks like a first contact and starts the wait afresh.\n\n"
         "### What could be changed\n\n```rust\nlet src = envelope.first_source.unwrap_or_else(|| pool.pick_source());\n```\n\n- costs one field in the spool record\n- messages stay bound to one address for their lifetime",
@@ -27,13 +40,24 @@ GREYLIST = session(
     ),
     turn(
         "how do i drain a node w/o losing stuff, forgot",
-        Run("pigeonctl --help", "pause     stop delivering, keep accepting\ndrain     stop accepting, deliver the rest\nfreeze    stop both\nrequeue   put a message at the head"),
+        Run(
+            "pigeonctl --help",
+            "pause     stop delivering, keep accepting\ndrain     stop accepting, deliver the rest\nfreeze    stop both\nrequeue   put a message at the head",
+        ),
         "## Taking a node out\n\n| you want | command |\n|---|---|\n| stop delivering for a minute | `pigeonctl pause` |\n| stop everything, look at the disk | `pigeonctl freeze` |\n| empty it and switch it off | `pigeonctl drain --node mx3 --hold-spool` |\n\n"
         "Notes:\n\n- without `--hold-spool` whatever is undeliverable after ten minutes is bounced\n- watch `pigeonctl stat` until the count is zero",
     ),
     turn(
         "what do we keep and for how long? legal is asking",
-        Read("src/purge/ages.rs", source("src/purge/ages.rs", 40, W, "pub const BOUNCE_KEEP_DAYS: u16 = 14;\npub const DELIVERED_KEEP_DAYS: u16 = 30;\npub const DEFERRED_KEEP_DAYS: u16 = 5;")),
+        Read(
+            "src/purge/ages.rs",
+            source(
+                "src/purge/ages.rs",
+                40,
+                W,
+                "pub const BOUNCE_KEEP_DAYS: u16 = 14;\npub const DELIVERED_KEEP_DAYS: u16 = 30;\npub const DEFERRED_KEEP_DAYS: u16 = 5;",
+            ),
+        ),
         "## Ages in the purge job\n\n| what | kept for |\n|---|---|\n| bounces | 14 days |\n| log of delivered mail | 30 days |\n| deferred mail | 5 days |\n\nThe job runs at 03:10 and removes whole day folders.",
     ),
     turn(
@@ -46,7 +70,12 @@ GREYLIST = session(
 SPOOL = session(
     turn(
         "spool on rocksdb, yes or no. numbers pls not opinions",
-        Run("cargo bench -p pigeon-spool -- --stores all", log(60, W, "files+fsync  p50 1.9ms p99 6.1ms\nrocksdb  p50 0.7ms p99 212ms\nsqlite-wal  p50 1.4ms p99 11ms")),
+        Run(
+            "cargo bench -p pigeon-spool -- --stores all",
+            log(
+                60, W, "files+fsync  p50 1.9ms p99 6.1ms\nrocksdb  p50 0.7ms p99 212ms\nsqlite-wal  p50 1.4ms p99 11ms"
+            ),
+        ),
         "## Stores for the spool\n\n| store | p50 | p99 | 24 h soak |\n|---|---|---|---|\n| flat files, fsync each | 1.9 ms | 6.1 ms | flat |\n| RocksDB | 0.7 ms | 212 ms | stalls every 9 min |\n| SQLite, WAL | 1.4 ms | 11 ms | flat |\n\n"
         "### Reading the table\n\n1. RocksDB is quickest until a compaction begins; then senders wait a fifth of a second.\n2. SQLite is fine and brings nothing that we lack.\n3. The flat files lose only in the median, and a batch would win that back.\n\n### Cost of a move\n\n- two releases that read both layouts\n- a migration per node, about 50 minutes each",
     ),
@@ -67,15 +96,22 @@ SPOOL = session(
     ),
     turn(
         "dkim_roundtrip is flaky on ci, 1 of 30. fix or delete",
-        Run("for i in $(seq 60); do cargo test -p pigeon-dkim -q; done", tests(90, W, "test dkim_roundtrip ... FAILED\nsignature verification: BadKey"), failed=True),
-        Search("selector", matches(8, "rs", W, "write_key(\"/tmp/pigeon-test/selector.pem\")")),
-        Edit("tests/dkim.rs", "/tmp/pigeon-test/selector.pem", "dir.path().join(\"selector.pem\")"),
+        Run(
+            "for i in $(seq 60); do cargo test -p pigeon-dkim -q; done",
+            tests(90, W, "test dkim_roundtrip ... FAILED\nsignature verification: BadKey"),
+            failed=True,
+        ),
+        Search("selector", matches(8, "rs", W, 'write_key("/tmp/pigeon-test/selector.pem")')),
+        Edit("tests/dkim.rs", "/tmp/pigeon-test/selector.pem", 'dir.path().join("selector.pem")'),
         Run("for i in $(seq 300); do cargo test -p pigeon-dkim -q; done", tests(40, W, "300 of 300 ok")),
         "## `dkim_roundtrip`\n\n### What I saw\n\n- fails only with `--test-threads` above 1\n- the error is always `BadKey`, never a wrong hash\n\n### Why\n\n`dkim_roundtrip` and `dkim_rotate` write the same `selector.pem` below /tmp. When the second one is half way through its write, the first reads a key that is cut off.\n\n### Now\n\nEach test has a folder of its own. 300 runs, no failure.",
     ),
     turn(
         "ok. who looks at crypto changes these days? joost left",
-        Read("CODEOWNERS", "/spool/ @piet.mulder\n/dkim/ @nadia.okafor\n/arc/ @nadia.okafor\n/out/ @piet.mulder\n/docs/ @sanne"),
+        Read(
+            "CODEOWNERS",
+            "/spool/ @piet.mulder\n/dkim/ @nadia.okafor\n/arc/ @nadia.okafor\n/out/ @piet.mulder\n/docs/ @sanne",
+        ),
         "## Reviewers\n\n| area | who |\n|---|---|\n| `dkim/`, `arc/` | Nadia Okafor |\n| `spool/`, `out/` | Piet Mulder |\n| `docs/` | Sanne |\n\nJoost is no longer in the file.",
     ),
     ends=False,
@@ -84,8 +120,13 @@ SPOOL = session(
 PORTS = session(
     turn(
         "put up a one page runbook for the new guys: ports, units, logs",
-        Read("etc/pigeon.toml", "[submission]\nimplicit_tls = 465\nstarttls = 587\n[health]\nlisten = \"0.0.0.0:9117\"\n"),
-        Write("docs/runbook.md", "# Runbook\n\n- 465 implicit TLS, 587 STARTTLS\n- the health endpoint answers on 9117\n- unit: pigeon.service\n"),
+        Read(
+            "etc/pigeon.toml", '[submission]\nimplicit_tls = 465\nstarttls = 587\n[health]\nlisten = "0.0.0.0:9117"\n'
+        ),
+        Write(
+            "docs/runbook.md",
+            "# Runbook\n\n- 465 implicit TLS, 587 STARTTLS\n- the health endpoint answers on 9117\n- unit: pigeon.service\n",
+        ),
         "## `docs/runbook.md`\n\n- submission: 465 with implicit TLS, 587 with STARTTLS\n- the health endpoint answers on port 9117\n- unit `pigeon.service`, logs in the journal\n\nOne page, no screenshots.",
     ),
     turn(
@@ -122,9 +163,18 @@ POWERCUT = session(
     turn(
         "pulled the plug on mx2 in the lab. 51 mails gone that the client had a 250 for. not ok!!",
         Run("pigeon-fsck /spool --since 10m", log(120, W, "acked and absent: 51")),
-        Read("src/spool/flush.rs", source("src/spool/flush.rs", 110, W, "        conn.reply(250); batch.push(record); // flush follows")),
-        Edit("src/spool/flush.rs", "conn.reply(250); batch.push(record);", "batch.push(record.on_flushed(|| conn.reply(250)));"),
-        Compact("The user tests power loss on a lab node. Acknowledged mails were missing. The assistant moves the reply in the spool's flush and looks at batch sizes."),
+        Read(
+            "src/spool/flush.rs",
+            source("src/spool/flush.rs", 110, W, "        conn.reply(250); batch.push(record); // flush follows"),
+        ),
+        Edit(
+            "src/spool/flush.rs",
+            "conn.reply(250); batch.push(record);",
+            "batch.push(record.on_flushed(|| conn.reply(250)));",
+        ),
+        Compact(
+            "The user tests power loss on a lab node. Acknowledged mails were missing. The assistant moves the reply in the spool's flush and looks at batch sizes."
+        ),
         "## Power cut on mx2\n\n### Finding\n\nThe reply went out when a record was put into the batch; the disk heard of it up to 4 ms later. 51 records were in that gap.\n\n### Change\n\nA client gets its 250 only after the fsync that holds its record has returned.\n\n### Price\n\n| batch | p50 | p99 |\n|---|---|---|\n| 8 | 3.0 ms | 7.9 ms |\n| 16 | 3.2 ms | 8.0 ms |\n| 32 | 4.4 ms | 11 ms |\n| 64 | 6.0 ms | 19 ms |",
     ),
     turn(
@@ -139,12 +189,12 @@ POWERCUT = session(
     ),
     turn(
         "list the fields we log per message",
-        Search("info!", matches(14, "rs", W, "info!(id = %envelope.id, tenant, step, \"queued\");")),
+        Search("info!", matches(14, "rs", W, 'info!(id = %envelope.id, tenant, step, "queued");')),
         "## Fields\n\n| field | meaning |\n|---|---|\n| `id` | number in the spool |\n| `tenant` | whose mail |\n| `step` | of the ladder |\n| `size` | bytes |\n| `src` | our address |",
     ),
     turn(
         "logs: i see rcpt adresses in there. never. hash em, gdpr ppl will have my head",
-        Search("rcpt=", matches(9, "rs", W, "info!(rcpt = %envelope.rcpt, \"queued\");")),
+        Search("rcpt=", matches(9, "rs", W, 'info!(rcpt = %envelope.rcpt, "queued");')),
         Edit("src/log/fields.rs", "rcpt = %envelope.rcpt", "rcpt = %short_hash(&envelope.rcpt)"),
         "## Log fields\n\n- nine places printed a recipient in clear\n- they print eight hex digits of a keyed hash by now\n- the key is per node and is thrown away at restart",
     ),
@@ -159,17 +209,41 @@ POWERCUT = session(
 ROUTINE = Routine(
     chores=(
         Chore("clippy", "log", "## clippy\n\n- 0 errors\n- 1 warning in `{a}`, a needless borrow; gone"),
-        Chore("explain {a}{B} in 5 lines", "file", "## `{a}{B}`\n\n1. takes the {a}\n2. looks up its {b}\n3. skips empty ones\n4. hands over to the {c}\n5. returns the count"),
-        Chore("tidy imports in {b}", "diff", "## Imports\n\n| group | lines |\n|---|---|\n| std | 3 |\n| crates | 4 |\n| ours | 2 |"),
+        Chore(
+            "explain {a}{B} in 5 lines",
+            "file",
+            "## `{a}{B}`\n\n1. takes the {a}\n2. looks up its {b}\n3. skips empty ones\n4. hands over to the {c}\n5. returns the count",
+        ),
+        Chore(
+            "tidy imports in {b}",
+            "diff",
+            "## Imports\n\n| group | lines |\n|---|---|\n| std | 3 |\n| crates | 4 |\n| ours | 2 |",
+        ),
         Chore("rename {a}_x to {a}_slot everwhere", "search", "## Rename\n\n- places: 11\n- files: 4\n- public: none"),
         Chore("comit msg?", "nothing", "```\n{a}: make the {b} path shorter\n\nNo functional change.\n```"),
         Chore("show me the diff stat", "diff", "## Diff\n\n- two files\n- 18 lines in, 11 out"),
-        Chore("docs for {c} are ugly. fix", "file", "## Docs\n\nThe comment of `{c}` has a first line, a blank and a paragraph, as the others have."),
-        Chore("does {a} allocate in the loop", "file", "## Allocation\n\nNo. One buffer above the loop is reused for each {b}."),
-        Chore("bench {b} once", "log", "## Bench of `{b}`\n\n| run | ms |\n|---|---|\n| 1 | 41 |\n| 2 | 40 |\n| 3 | 41 |\n\nWithin noise of last week."),
+        Chore(
+            "docs for {c} are ugly. fix",
+            "file",
+            "## Docs\n\nThe comment of `{c}` has a first line, a blank and a paragraph, as the others have.",
+        ),
+        Chore(
+            "does {a} allocate in the loop",
+            "file",
+            "## Allocation\n\nNo. One buffer above the loop is reused for each {b}.",
+        ),
+        Chore(
+            "bench {b} once",
+            "log",
+            "## Bench of `{b}`\n\n| run | ms |\n|---|---|\n| 1 | 41 |\n| 2 | 40 |\n| 3 | 41 |\n\nWithin noise of last week.",
+        ),
         Chore("nm. go on", "nothing", "Continuing with the {a} part."),
     ),
-    narration=("Reading `{a}` first.", "I will look at how `{a}` reaches `{b}`.", "Collecting the facts before touching anything."),
+    narration=(
+        "Reading `{a}` first.",
+        "I will look at how `{a}` reaches `{b}`.",
+        "Collecting the facts before touching anything.",
+    ),
     openings=("# Report\n\n", "> Scope: `{a}`, `{b}`\n\n", "**TL;DR** below in the first section.\n\n"),
     closings=(
         "\n\n---\n\n### Files looked at\n\n- `{a}.rs`\n- `{b}.rs`",

@@ -12,7 +12,10 @@ W = "page cell node cursor pager leaf parent frame record slot"
 BEGIN = session(
     turn(
         "hi!! so I'm taking the databases course and we have to write a B-tree on disk in go. I'm a bit scared of it. this is the sheet they gave us",
-        Read("sheet.md", "# Assignment 2\nPage size: 4096 bytes. Keys: 8 bytes. Due: Friday the 12th, 23:59. Tutor: Anselm. Libraries: standard library only.\n"),
+        Read(
+            "sheet.md",
+            "# Assignment 2\nPage size: 4096 bytes. Keys: 8 bytes. Due: Friday the 12th, 23:59. Tutor: Anselm. Libraries: standard library only.\n",
+        ),
         "Hello! There is no need to be scared, a B-tree is a friendly animal once you have drawn one on paper.\n\nLet me first say what it is for. A disk hands out blocks, and it hands out one block nearly as fast as a single byte. So we would like a tree whose nodes are as big as a block, with hundreds of children each, so that three or four steps reach any of millions of records. Databases commonly use pages of 4, 8 or 16 kilobytes for this reason, "
         "and the number of children per node is called the fan-out.\n\nThe sheet is precise about your case: a page is 4096 bytes, keys have 8 bytes, and it is due on Friday the 12th. Anselm is your tutor.\n\nI would begin with a pager that reads and writes page number n, and nothing else.",
     ),
@@ -24,7 +27,7 @@ BEGIN = session(
     turn(
         "could I just mmap the file? my roommate says real databases do that and then the pager is like 5 lines",
         "An example with three pages first. You change pages 1, 2 and 3, and the power goes after the kernel has written 1 and 3 on its own account. With a mapped file you had no say in that order, and no moment at which you could have noticed.\n\nThe theory is a whole debate. Some systems, LMDB for one, map their files and are built around it with copy-on-write. Others began with it and moved away, for reasons of error handling (a failed read becomes a signal), of eviction, and of ordering writes. "
-        "For your sheet there is a shorter argument as well: part 3 asks for a log that is written ahead of the pages, and you can't promise \"ahead\" if the kernel decides.",
+        'For your sheet there is a shorter argument as well: part 3 asks for a log that is written ahead of the pages, and you can\'t promise "ahead" if the kernel decides.',
     ),
     turn(
         "aaah because of part 3. ok then no mmap, plain ReadAt/WriteAt. I told him haha",
@@ -73,8 +76,14 @@ SPLITTING = session(
 LATE = session(
     turn(
         "good news, they moved the deadline!! tuesday 16th noon because the grader was broken. so I have time for the weird one: sometimes after restart the last page is half zeros",
-        Run("go test -run Reopen -count 50", tests(30, W, "--- FAIL: TestReopen (3 of 50)\n    page 88: second half is zero")),
-        Read("pager.go", source("pager.go", 70, W, "w := bufio.NewWriterSize(f, 256)\nfunc (p *Pager) Close() { p.f.Close() }")),
+        Run(
+            "go test -run Reopen -count 50",
+            tests(30, W, "--- FAIL: TestReopen (3 of 50)\n    page 88: second half is zero"),
+        ),
+        Read(
+            "pager.go",
+            source("pager.go", 70, W, "w := bufio.NewWriterSize(f, 256)\nfunc (p *Pager) Close() { p.f.Close() }"),
+        ),
         "How nice of them! Now, three bytes as an example. You write A, B, C into a bucket that is emptied whenever it holds two. A and B reach the river, C sits in the bucket, and you go home.\n\nThe theory has four layers: your program's buffer, the kernel's page cache, the drive's own cache, the medium. `Flush` takes data over the first border, `Sync` over the others. People often mix them up, and many think of `fsync` first when something is missing after a restart; without a power cut the kernel's cache loses nothing, though.\n\n"
         "In your pager a page passes through a `bufio.Writer` of 256 bytes. Closing the file knows nothing about that writer, so whatever is still in it, half a page at most, is left behind when the program ends. Why only sometimes? Because often another page pushes it out. A hint: who calls `Flush`?\n\nOr ask yourself whether a pager that writes whole pages needs such a bucket at all.",
     ),
@@ -90,12 +99,14 @@ LATE = session(
     turn(
         "do I have to support keys that are strings? I'd rather not",
         Read("sheet.md", "Keys: 8 bytes."),
-        "Three strings, \"a\", \"ab\" and \"b\", would need a length each and a page with slots. The sheet says 8 bytes, so no, and nothing in the grader tries. I'd leave it.",
+        'Three strings, "a", "ab" and "b", would need a length each and a page with slots. The sheet says 8 bytes, so no, and nothing in the grader tries. I\'d leave it.',
     ),
     turn(
         "btw Anselm is at a conference til the end of term, questions go to Rosalind now. what do I still have to do? be honest",
         Run("./grade -part 2 -seed 7", tests(40, W, "delete: underfull pages  0/6\nscan 8/8\ninsert 10/10")),
-        Compact("A student builds a B+ tree on disk. Keys got lost in a split, pages were half zero, both were explained and corrected. The deadline was moved."),
+        Compact(
+            "A student builds a B+ tree on disk. Keys got lost in a split, pages were half zero, both were explained and corrected. The deadline was moved."
+        ),
         "Honestly, you have come far.\n\n- Deleting works as long as pages stay half full. An underfull page neither borrows from its neighbour nor merges with it; that is 6 points in part 2.\n- The report has chapters 1 and 2, the third, measurements, is an empty heading.\n\nEverything else in parts 1 and 2 is green.",
     ),
 )
@@ -122,15 +133,41 @@ EVE = session(
 
 ROUTINE = Routine(
     chores=(
-        Chore("whats a {a} again, I mix them up", "nothing", "A {a} is the thing that holds; a {b} is the thing that is held. If you draw both on paper the names come by themselves."),
-        Chore("does my comment above {a} make sense to you?", "file", "It does. I would say \"points at\" where you say \"is\", the rest is clear."),
-        Chore("go vet says something", "log", "A format verb in a test, `%d` for a string. Harmless, and quickly changed by you."),
-        Chore("is {a}{B} a good name?", "search", "It is fine. Go people would make it shorter, but they always would."),
-        Chore("why is it called a {c}", "nothing", "It is an old word from the time when such things were on paper. It stuck because it is short."),
+        Chore(
+            "whats a {a} again, I mix them up",
+            "nothing",
+            "A {a} is the thing that holds; a {b} is the thing that is held. If you draw both on paper the names come by themselves.",
+        ),
+        Chore(
+            "does my comment above {a} make sense to you?",
+            "file",
+            'It does. I would say "points at" where you say "is", the rest is clear.',
+        ),
+        Chore(
+            "go vet says something",
+            "log",
+            "A format verb in a test, `%d` for a string. Harmless, and quickly changed by you.",
+        ),
+        Chore(
+            "is {a}{B} a good name?", "search", "It is fine. Go people would make it shorter, but they always would."
+        ),
+        Chore(
+            "why is it called a {c}",
+            "nothing",
+            "It is an old word from the time when such things were on paper. It stuck because it is short.",
+        ),
         Chore("ok I tried it, wait", "nothing", "I'm waiting, take your time."),
-        Chore("can you look over my {b} drawing, I typed it as ascii", "nothing", "It's right. The arrow from the {a} could start at its left edge, as the others do."),
+        Chore(
+            "can you look over my {b} drawing, I typed it as ascii",
+            "nothing",
+            "It's right. The arrow from the {a} could start at its left edge, as the others do.",
+        ),
         Chore("gofmt changed everything??", "diff", "Only tabs for spaces. It does that once and never again."),
-        Chore("what does := do differently than =", "nothing", "Example: `x := 1` makes a new x, `x = 1` changes the one that is there. Within an `if` the new one hides the outer one, which surprises everybody once."),
+        Chore(
+            "what does := do differently than =",
+            "nothing",
+            "Example: `x := 1` makes a new x, `x = 1` changes the one that is there. Within an `if` the new one hides the outer one, which surprises everybody once.",
+        ),
         Chore("snack break", "nothing", "Enjoy!"),
     ),
     narration=("Let me read your {a} first.", "I'll run it once to see what you see."),

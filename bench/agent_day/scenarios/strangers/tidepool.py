@@ -13,7 +13,10 @@ FLICKER = session(
     turn(
         "fish flicker when theres more than like 40 of them. only when they overlap",
         "Looking at the fish layer.",
-        Read("src/world/fish-layer.ts", source("src/world/fish-layer.ts", 140, W, "  layer.children.sort((a, b) => a.y - b.y);")),
+        Read(
+            "src/world/fish-layer.ts",
+            source("src/world/fish-layer.ts", 140, W, "  layer.children.sort((a, b) => a.y - b.y);"),
+        ),
         "Could be mipmaps. Turning them off.",
         Edit("src/render/textures.ts", "mipmap: 'on'", "mipmap: 'off'"),
         Run("pnpm shot --scene crowd --frames 60", log(50, W, "changed pixels between equal frames: 8112")),
@@ -36,7 +39,10 @@ FLICKER = session(
         "nooo no redux pls. i fought that thing for two years at my old job. zustand like the rest of the ui",
         "Taking it out again.",
         Run("pnpm remove @reduxjs/toolkit", "- @reduxjs/toolkit 2.2.7"),
-        Write("src/shop/store.ts", "export const useShop = create<Shop>()((set) => ({ coins: 0, buy: (item) => set(bought(item)) }))"),
+        Write(
+            "src/shop/store.ts",
+            "export const useShop = create<Shop>()((set) => ({ coins: 0, buy: (item) => set(bought(item)) }))",
+        ),
         Run("pnpm test shop", tests(24, W, "24 passed")),
         "Swapped. `useShop` has the same three actions, 40 lines instead of 110.",
     ),
@@ -64,7 +70,7 @@ FLICKER = session(
         "Better?\n\nThe old phone on the desk stays at 31 °C. Positions are mixed between the last two steps, so motion is as smooth as the screen allows.",
     ),
     turn(
-        "much. also the texts, you wrote \"Great Catch!!\" 🙈 no. everything in the game is lower case and calm, no exclamation marks anywhere, its a quiet game",
+        'much. also the texts, you wrote "Great Catch!!" 🙈 no. everything in the game is lower case and calm, no exclamation marks anywhere, its a quiet game',
         "Searching for loud texts.",
         Search("!", matches(12, "ts", W, "label: 'Great Catch!!',")),
         Edit("src/text/en.ts", "Great Catch!!", "a good catch"),
@@ -76,7 +82,10 @@ SAVES = session(
     turn(
         "saving. autosave each minute plus when you close",
         "Starting with what's simplest.",
-        Write("src/save/store.ts", "export const put = (save: Save) => localStorage.setItem('tide.save', JSON.stringify(save));"),
+        Write(
+            "src/save/store.ts",
+            "export const put = (save: Save) => localStorage.setItem('tide.save', JSON.stringify(save));",
+        ),
         Run("pnpm test save", tests(11, W, "11 passed")),
         "Saves go to localStorage under `tide.save`, each minute and on `pagehide`.",
     ),
@@ -90,7 +99,11 @@ SAVES = session(
         "oh no. then not localStorage. indexeddb, idb-keyval is fine, one key per slot",
         "Installing idb-keyval.",
         Run("pnpm add idb-keyval", "+ idb-keyval 6.2.1"),
-        Edit("src/save/store.ts", "localStorage.setItem('tide.save', JSON.stringify(save))", "set(`tide.slot.${slot}`, save)"),
+        Edit(
+            "src/save/store.ts",
+            "localStorage.setItem('tide.save', JSON.stringify(save))",
+            "set(`tide.slot.${slot}`, save)",
+        ),
         "Tests fail, jsdom has no database. Adding the fake one.",
         Run("pnpm test save", tests(14, W, "14 passed")),
         "Three slots, `tide.slot.1` to `tide.slot.3`.",
@@ -135,7 +148,11 @@ SAVES = session(
         Run("pnpm farm --device ipad --script hide-show", log(60, W, "context: running\npool: 0 of 24 voices")),
         "It's running, so no. Checking the voices.",
         Read("src/audio/pool.ts", source("src/audio/pool.ts", 80, W, "  onHide() { this.voices.length = 0; }")),
-        Edit("src/audio/pool.ts", "onHide() { this.voices.length = 0; }", "onHide() { this.voices.forEach((voice) => voice.stop()); }"),
+        Edit(
+            "src/audio/pool.ts",
+            "onHide() { this.voices.length = 0; }",
+            "onHide() { this.voices.forEach((voice) => voice.stop()); }",
+        ),
         Run("pnpm farm --device ipad --script hide-show", log(60, W, "pool: 24 of 24 voices")),
         "Sound is back after hiding.\n\nOn hide the pool threw its 24 voices away, to be nice to memory, and nothing made new ones on the way back. They are stopped and kept now.",
     ),
@@ -148,7 +165,11 @@ ART = session(
         "Opening the pier scene.",
         Run("pnpm shot --scene pier", log(30, W, "scale 2.37")),
         "Scale is not a whole number.",
-        Edit("src/render/fit.ts", "const scale = width / BASE.width;", "const scale = Math.max(1, Math.floor(width / BASE.width));"),
+        Edit(
+            "src/render/fit.ts",
+            "const scale = width / BASE.width;",
+            "const scale = Math.max(1, Math.floor(width / BASE.width));",
+        ),
         Run("pnpm shot --scene pier", log(30, W, "scale 2")),
         "Sharp. It scales by whole numbers and leaves a border.",
     ),
@@ -188,14 +209,21 @@ ART = session(
     ),
     turn(
         "whos testing the nightly? i need to tell them about saves",
-        Read("docs/playtest.md", "Nightly group: 14 people, lead Ines Wahl, feedback on Thursdays\nArt: Wren Castellanos"),
+        Read(
+            "docs/playtest.md", "Nightly group: 14 people, lead Ines Wahl, feedback on Thursdays\nArt: Wren Castellanos"
+        ),
         "14 people, led by Ines Wahl, who collects their feedback on Thursdays.",
     ),
     turn(
         "whats not done for the demo",
         "Going through the board.",
-        Search("demo", "BOARD.md:12: - [ ] gamepad in menus\nBOARD.md:13: - [ ] octopus quest, step 3\nBOARD.md:14: - [x] water"),
-        Compact("A game for the browser. Saves moved to another store, new tiles came in, prices are generated from a table. The user asks what the demo lacks."),
+        Search(
+            "demo",
+            "BOARD.md:12: - [ ] gamepad in menus\nBOARD.md:13: - [ ] octopus quest, step 3\nBOARD.md:14: - [x] water",
+        ),
+        Compact(
+            "A game for the browser. Saves moved to another store, new tiles came in, prices are generated from a table. The user asks what the demo lacks."
+        ),
         "Two boxes are empty: menus can't be walked with a gamepad, and the octopus quest ends after its second step because the third has no dialogue yet. Water is ticked.",
     ),
 )

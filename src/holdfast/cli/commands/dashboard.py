@@ -13,6 +13,7 @@ from holdfast.cli.folder_project import placed
 from holdfast.cli.output.lists import print_listing
 from holdfast.cli.output.render import moment, one_line, print_answer, print_json, size
 from holdfast.core.errors import InvalidRequest
+from holdfast.core.times import parse_time
 from holdfast.settings import environment
 
 if TYPE_CHECKING:
@@ -39,6 +40,7 @@ PAGES: dict[str, tuple[str, Json, str]] = {
     "graph": ("folder_graph", {"limit": 40}, "project"),
     "replay": ("replay_frames", {"limit": 200}, "sessionId"),
     "snapshots": ("snapshot_list", {"limit": 30}, ""),
+    "drills": ("drill_list", {"limit": 30}, ""),
 }
 
 
@@ -83,6 +85,7 @@ def print_dashboard(answer: Json, place: str, console: Console | None = None) ->
         out.line(f"{name:<13}", (bars(shown), "cyan"), (f"  {sum(shown):,}", "dim"))
     out.head("Safety")
     out.line(_snapshots(answer["snapshots"]))
+    out.line(f"restore: {proven(answer['snapshots']['drill'], answer['now'])}")
     out.line(f"index: {answer['index']['pending']:,} pending, model {answer['index']['model']}")
     if "disk" in answer:
         disk = answer["disk"]
@@ -135,6 +138,16 @@ def _snapshots(state: Json) -> str:
         f"snapshots: {state['count']}, {size(state['bytes'])}; the last intact one {age(newest['ageMs'])} old, "
         f"{how}, {sealed}; copied to {one_line(state['vault'] or 'no other location', 200)}"
     )
+
+
+def proven(drill: Json, now: str) -> str:
+    """How long ago a restore was seen to work."""
+    failed = "the last drill failed; " if drill["last"] == "failed" else ""
+    if drill["provenAt"] is None:
+        return f"{failed}never proven" if drill["everySeconds"] else f"{failed}never proven, drills are off"
+    ago = age(max(0, parse_time(now, "now") - parse_time(drill["provenAt"], "provenAt")))
+    asked = f", {drill['same']} of {drill['asked']} questions answered as before" if drill["asked"] else ""
+    return f"{failed}last proven {ago} ago, {'signed' if drill['signed'] else 'not signed'}{asked}"
 
 
 def age(ms: int) -> str:

@@ -21,7 +21,7 @@ from holdfast.core.system import SystemClock, SystemEntropy
 from holdfast.daemon import answers, running_server
 from holdfast.embedder import embedder_from
 from holdfast.engine import CANNOT_OPEN
-from holdfast.index import LOCAL_MODELS
+from holdfast.index import LocalEmbedder
 from holdfast.local.spool import spool_status
 from holdfast.local.spool_space import FULL_BYTES, free_bytes
 from holdfast.ops.registry import BY_NAME
@@ -242,6 +242,8 @@ def _vault(connection: Connection) -> Iterator[Check]:
     said = f"{found['place']}: {found['snapshots']} snapshots, {len(found['missing'])} not uploaded yet"
     if found["damaged"]:
         said += f", {len(found['damaged'])} damaged"
+    if journal := found.get("journal"):
+        said += f", journal {journal.get('behindSeconds', 0):.0f} s behind" if "waiting" in journal else ""
     hint = "See which are damaged: holdfast vault status" if found["damaged"] else ""
     yield Check("vault", not found["damaged"], said, hint)
     if found["public"]:
@@ -334,7 +336,7 @@ def _embedder(settings: Settings) -> Iterator[Check]:
         if embedder is None:
             yield Check("embedder", True, "none: keyword search only")
             return
-        if settings.embedder in LOCAL_MODELS:
+        if isinstance(embedder, LocalEmbedder):
             embedder.embed_query(CleanText("ready?"))
         yield Check("embedder", True, embedder.name)
     except Fault as fault:

@@ -10,7 +10,7 @@ import dataclasses
 from typing import TYPE_CHECKING
 
 from holdfast.cli.command_table import endpoint
-from holdfast.cli.commands.dashboard import age
+from holdfast.cli.commands.dashboard import age, proven
 from holdfast.cli.memory_location import connection_of, settings_of
 from holdfast.cli.output.render import print_json, print_lines, size
 from holdfast.daemon import running_server
@@ -43,7 +43,7 @@ def _status(given: argparse.Namespace, settings: Settings) -> Json:
             return {**answer, "isFile": settings.folder.exists()}
     with connection_of(given, dataclasses.replace(settings, daemon=False)) as connection:
         seen = connection.call(endpoint("overview"), {"days": 1})
-    return {**answer, **{name: seen[name] for name in ("status", "version", "counts", "snapshots", "warnings")}}
+    return {**answer, **{name: seen[name] for name in ("status", "version", "now", "counts", "snapshots", "warnings")}}
 
 
 def lines_of(answer: Json) -> list[str]:
@@ -57,6 +57,8 @@ def lines_of(answer: Json) -> list[str]:
         return [*lines, "memory: none; the folder is a file" if file else f"memory: none yet. {SAVE}"]
     counts = ", ".join(f"{count:,} {name}" for name, count in answer["counts"].items())
     lines += [f"memory: {counts or 'cannot be read'}", f"snapshots: {_snapshots(answer['snapshots'])}"]
+    if answer["snapshots"]["newest"]:
+        lines.append(f"restore: {proven(answer['snapshots']['drill'], answer['now'])}")
     if "spool" in answer:
         lines.append(f"spool: {_spool(answer['spool'])}")
     for one in answer["warnings"]:

@@ -20,6 +20,7 @@ LEAST = 0.1
 MOST_PIECES = 8
 
 MESSAGE_CHARS, TASK_CHARS = 4000, 2000
+ANEW = ("compact", "clear")  # starts of a session whose agent has lost what it was told
 COMPACT_TOKENS = 1500
 
 _FILE_TOOLS = frozenset({"edit", "write", "create", "read", "view", "glob", "grep"})
@@ -82,10 +83,13 @@ def session_start(call: HookCall) -> str:
     """Open the session; its context goes to the agent unless the user turned that off."""
     session = read.session(call.data, f"ses_{call.now_ms():x}")
     body = {"sessionId": session, **call.place, "timestamp": call.now}
+    source = call.field("source")
+    if source in ANEW:
+        body["source"] = source
     answer = call.deliver("/agentmemory/session/start", body, START)
     if call.wants("AGENTMEMORY_INJECT_CONTEXT") == "false":
         return ""
-    told = (_context(answer) or _readable(call, answer), _missing(answer), _lost(call, answer))
+    told = (_context(answer) or _readable(call, answer), _missing(answer), _lost(call, answer), _alarm(answer))
     return _shaped(call, "SessionStart", "\n\n".join(filter(None, told)))
 
 
@@ -319,6 +323,11 @@ def _missing(answer: dict[str, Any] | None) -> str:
     """Why the agent gets no context, or not all of it, other than because nothing is known."""
     said = answer.get("unavailable") or answer.get("notice") if answer else None
     return f"Holdfast cannot recall everything: {said}" if said else ""
+
+
+def _alarm(answer: dict[str, Any] | None) -> str:
+    said = answer.get("alarm") if answer else None
+    return f"Holdfast, for the user: {said}" if isinstance(said, str) else ""
 
 
 def _lost(call: HookCall, answer: dict[str, Any] | None) -> str:

@@ -73,6 +73,10 @@ def _state(row: Json) -> str:
     return "damaged" if row["damaged"] else str(row["status"])
 
 
+def _receipt(row: Json) -> str:
+    return str(row["receipt"]) if row["outcome"] == "restored" else "none"
+
+
 def _seal(row: Json) -> str:
     signed = "signed" if row.get("signer") else "not signed"
     return f"{signed}, {'encrypted' if row.get('encrypted') else 'not encrypted'}"
@@ -180,11 +184,21 @@ LISTINGS: dict[str, Listing] = {
         ),
         "No snapshots yet. Create one: holdfast snapshot create",
     ),
+    "drills": Listing(
+        "drills",
+        (
+            _when("startedAt"),
+            Column("outcome", _of("outcome"), whole=True),
+            Column("receipt", _receipt),
+            Column("what came of it", _of("summary", "snapshot", "id"), least=_TEXT),
+        ),
+        "No drill yet. Make one: holdfast drill",
+    ),
 }
 
 
 # Operations whose answers are such lists.
-PAGE_OF = {"memories": "memories", "sessions": "sessions", "snapshot_list": "snapshots"}
+PAGE_OF = {"memories": "memories", "sessions": "sessions", "snapshot_list": "snapshots", "drill_list": "drills"}
 
 
 def print_listing(page: str, answer: Json, console: Console | None = None, *, narrowed: bool = False) -> None:

@@ -96,11 +96,14 @@ def _print_fields(console: Console, answer: Json) -> None:
 
 def _print_passages(console: Console, answer: Json) -> None:
     """Hits as a person reads them: when, the passage, and the id by which the record is shown, forgotten or kept."""
+    if answer.get("hint"):
+        _print_line(console, _printable(str(answer["hint"])))
     for number, hit in enumerate(answer["results"], 1):
         of = f", {_printable(str(hit['project']))}" if hit.get("project") else ""
         console.print(Text(f"{number}. {hit['when']}{of}  {_printable(str(hit['text']))}"))
         keep = f"; if it still holds: holdfast still-true {hit['marked']}" if hit.get("marked") else ""
-        console.print(Text(f"   {hit['id']}{keep}", style="dim"), soft_wrap=True)
+        sure = f"  confidence {hit['confidence']:.2f}" if "confidence" in hit else ""
+        console.print(Text(f"   {hit['id']}{sure}{keep}", style="dim"), soft_wrap=True)
         if hit.get("also"):
             _print_line(console, f"   also: {_printable(', '.join(hit['also']))}", "dim")
         if "why" in hit:

@@ -56,13 +56,40 @@ def rules_imported(answer: Json) -> list[str]:
     return lines
 
 
+def drilled(answer: Json) -> list[str]:
+    """What came of a drill, and whether there is a receipt that others can check."""
+    drill = answer["drill"]
+    lines = [f"{drill['outcome']}: {answer['summary']}."]
+    if answer["sound"]:
+        key = " Sign receipts with a key: holdfast key new" if drill["receipt"] == "unsigned" else ""
+        lines.append(f"Receipt {drill['id']}, {drill['receipt']}.{key}")
+    return [*lines, answer["hint"]] if answer.get("hint") else lines
+
+
+def recall_checked(answer: Json) -> list[str]:
+    """Which questions would be answered differently, by the ids of their records."""
+    lines = [f"{answer['summary']}."]
+    for row in answer["changed"]:
+        of = f", {row['project']}" if row["project"] else ""
+        lines.append(f"{row['source'] or row['question']}  asked {row['askedAt'][:16]}{of}")
+        lines += [f"  {name}: {', '.join(row[name])}" for name in ("before", "now", "missing") if row[name]]
+    if answer["changed"]:
+        lines.append("To take the new answers as right: holdfast recall-check --accept")
+    return lines
+
+
 def reasons(why: Json) -> str:
     """Why a hit is there: where the words of the question stand, and the parts of its score."""
     stands = [f"{'/'.join(stems)} in {field}" for field, stems in why["fields"].items()]
-    known = {"fields", "score", "likeness"}
+    known = {"fields", "score", "likeness", "covered", "confidence"}
     parts = [f"{name} {value:+.2f}" for name, value in why.items() if name not in known and abs(value) >= LEAST_PART]
     likeness = [] if why["likeness"] is None else [f"likeness {why['likeness']:.2f}"]
-    return "; ".join([f"score {why['score']:.2f}: {', '.join(parts) or 'no matching terms'}", *likeness, *stands])
+    sure = []
+    if "confidence" in why:  # an older server says nothing of it
+        sure = [f"covers {why['covered']:.0%} of the question", f"confidence {why['confidence']:.2f}"]
+    return "; ".join(
+        [f"score {why['score']:.2f}: {', '.join(parts) or 'no matching terms'}", *likeness, *sure, *stands]
+    )
 
 
 def _for(record: Json) -> str:
@@ -79,4 +106,6 @@ BRIEF: dict[str, Callable[[Json], list[str]]] = {
     "action_create": action_created,
     "forget": forgotten,
     "import_rules": rules_imported,
+    "drill": drilled,
+    "recall_check": recall_checked,
 }

@@ -107,7 +107,8 @@ def is_gone(value: Value, text: str) -> bool:
     if value.core not in text.lower():
         return False
     name, apart = rf"(?<!\w){re.escape(value.core)}\b", r"[^\w,.;:]+"  # within one clause
-    after = rf"{name}{apart}(?:\w+{apart}){{0,4}}?{_IS_GONE}"
+    gone = _IS_GONE if value.kind != "name" else f"(?:{_IS_GONE}|{_LEFT})"
+    after = rf"{name}{apart}(?:\w+{apart}){{0,4}}?{gone}"
     before = rf"{_TOOK_AWAY}{apart}(?:\w+{apart}){{0,2}}?{name}"
     between = rf"\b(?:from|von){apart}{name}{apart}(?:\w+{apart})?(?:to|auf|zu|nach)\b"
     return re.search(f"{after}|{before}|{between}", text.lower()) is not None
@@ -125,6 +126,13 @@ _IS_GONE = (
     r"(?:gone|no longer|any ?more|deleted|uninstalled|removed|switched off|turned off|ran out|leaves?|left|closed|"
     r"retired|replaced|rejected|on (?:\w+ )?leave|is out|too (?:low|high|small|late|slow|long|short|strict|warm)|"
     r"not enough)\b"
+)
+# What is said of people, firms and services that are there no longer.
+_LEFT = (
+    r"(?:(?:is |was |has |have |are )?(?:moved|retired|quit|resigned|died|gone|passed away)|retires|quits|"
+    r"moves (?:on|to)|"
+    r"(?:is |are )?(?:closing|leaving|moving|retiring|shutting down|going away)|changed jobs|can'?t deliver|"
+    r"macht zu|hört auf|ist weg\w*|weggezogen|gekündigt|in rente|in elternzeit)\b"
 )
 _TOOK_AWAY = (
     r"\b(?:removed|deleted|uninstalled|replaced|retired|dropped|no longer|instead of|rather than|not|statt|"

@@ -78,8 +78,7 @@ def edit_signs(old: Claim, new: Claim) -> EditSigns:
 def _one_edit(old: Claim, new: Claim, edit: Edit) -> EditSigns:
     before, after = _pieces(edit.old), _pieces(edit.new)
     taken, put = _telling(before - after), _telling(after - before)
-    near_path = "/".join(edit.file.rsplit("/", NEAR_FOLDERS)[-NEAR_FOLDERS:])
-    names = stems(" ".join(tokens(re.sub(r"[/._-]", " ", near_path)) - _PATH_WORDS))
+    names = stems(" ".join(tokens(re.sub(r"[/._-]", " ", _near_path(edit))) - _PATH_WORDS))
     same_file = any(edit.file == other.file for other in old.edits) or _base(edit.file) in old.text
     keys = [(_keys(edit), _keys(other)) for other in old.edits if edit.file == other.file]
     key, said, told = _keys(edit), stems(old.text), stems(f"{new.text} {new.prompt}")
@@ -141,6 +140,30 @@ def _pieces(text: str) -> frozenset[str]:
     names = re.findall(r"[A-Za-z][\w-]*[-_][\w-]*\w", plain)
     parts = re.findall(r"[A-Za-z]{3,}|\d+(?:\.\d+)*", plain)
     return frozenset(part for part in (*parts, *names) if part.lower() not in COMMON)
+
+
+# A setting on a line of its own: a key, perhaps with its type, and a literal after it.
+_SETTING = re.compile(
+    r"""^[^=:(){}"']{0,40}?["']?(?P<key>[\w.$-]*\w)["']?(?::\s*\w+\s*=|\s*[=:])\s*
+    (?P<value>["'`]?[^\s"'`(){}\[\]=<>]+(?:\ [^\s"'`(){}\[\]=<>]+){0,7}["'`]?)$""",
+    re.VERBOSE,
+)
+LONGEST_SETTING = 100
+
+
+def setting_text(edit: Edit) -> str:
+    """The line that an edit left, and its file, if it gave one setting another value; nothing otherwise."""
+    before, after = (" ".join(side.split()).rstrip(",; ") for side in (edit.old, edit.new))
+    if "\n" in f"{edit.old.strip()}{edit.new.strip()}" or len(before) + len(after) > 2 * LONGEST_SETTING:
+        return ""
+    was, now = _SETTING.match(before), _SETTING.match(after)
+    if was is None or now is None or was["key"] != now["key"] or was["value"] == now["value"]:
+        return ""
+    return f"{after} in {_near_path(edit)}" if values(was["value"]) and values(now["value"]) else ""
+
+
+def _near_path(edit: Edit) -> str:
+    return "/".join(edit.file.rsplit("/", NEAR_FOLDERS)[-NEAR_FOLDERS:])
 
 
 def names_what_was_taken(text: str, edits: Sequence[Edit]) -> bool:

@@ -10,19 +10,27 @@ from holdfast.core.errors import EmbedderUnavailable, UpstreamFailed
 from holdfast.core.model import CleanText, Observation
 from holdfast.core.ports import Embedder, Vectors
 from holdfast.learn.sessions.steps import said_of
-from holdfast.learn.statements.edits import names_what_was_put
+from holdfast.learn.statements.edits import names_what_was_put, setting_text
 from holdfast.learn.statements.sentence_features import SentencePosition
 from holdfast.learn.statements.session_turns import Turn
+from holdfast.learn.statements.stems import subject_of
 from holdfast.learn.statements.worth import SentenceWorth, weigh
 from holdfast.text.sentences import Sentence, sentences
 
 LEAST_WORTH = 0.12  # below it three of four sentences are filler (docs/benchmarks/agent_day.md)
 SET_WORTH = 0.35
 MOST_OF_ONE = 16  # of one message
+MOST_SETTINGS = 4  # of one turn
+FEWEST_SUBJECTS = 2  # words of a sentence about a setting that show which one it is
 FEWEST_LETTERS = 8
 LEAD_CHARS = 80
 _REFERS = re.compile(
     r"^(?:(?:and|but|so|also|then)[, ]+)?(?:it|this|that|these|those|they|both|he|she|there|instead|besides)\b", re.I
+)
+# A user's wish for another value of what the sentence before is about.
+_BIDS = re.compile(
+    r"^(?:(?:so|please|then|better)[, ]+)?(?:make|set|put|change|raise|lower|cut|turn) (?:it|that|them|those)\b.*\d",
+    re.I,
 )
 _INSERTED = re.compile(r"<(?:system-reminder|command-|local-command|ide_)|^\[Request interrupted|^Caveat:")
 # What a client itself writes above the summary of a conversation that it shortened.
@@ -60,8 +68,20 @@ def draw(turn: Turn, embedder: Embedder | None) -> list[ExtractedStatement]:
         ExtractedStatement(source, sentence.place, _text(sentence), one.kind, _worth(one.worth, sentence.text, turn))
         for (source, sentence, _), one in zip(rows, weighed, strict=True)
     ]
-    kept = _with_referents(drawn, rows)
-    return [one for one in kept if one.worth >= LEAST_WORTH]
+    kept = [one for one in _with_referents(drawn, rows) if one.worth >= LEAST_WORTH]
+    return [*kept, *_settings(turn, kept)]
+
+
+def _settings(turn: Turn, said: Sequence[ExtractedStatement]) -> list[ExtractedStatement]:
+    """Settings that the turn gave another value, if its answer does not say so: "28 % set." does not say of what."""
+    last = max((one.at for one in turn.said), default=0)
+    telling = [one.text for one in said if len(subject_of(one.text)) >= FEWEST_SUBJECTS]
+    found: dict[str, ExtractedStatement] = {}
+    for row, edit in turn.edited:
+        text = setting_text(edit)
+        if text and row.at <= last and not any(names_what_was_put(one, [edit]) for one in telling):
+            found[edit.file] = ExtractedStatement(row, 0, text, "change", SET_WORTH)
+    return list(found.values())[:MOST_SETTINGS]
 
 
 def _worth(worth: float, text: str, turn: Turn) -> float:
@@ -106,9 +126,10 @@ def _with_referents(
         refers = (
             before is not None
             and before.source.id == one.source.id
-            and one.worth >= LEAST_WORTH
             and not rows[place][1].listed
-            and _REFERS.match(one.text) is not None
+            and (
+                (one.worth >= LEAST_WORTH and _REFERS.match(one.text) is not None) or _BIDS.match(one.text) is not None
+            )
         )
         if refers and before is not None and kept and kept[-1].source.id == one.source.id:
             last = kept[-1] if kept[-1].text.endswith(before.text) else before

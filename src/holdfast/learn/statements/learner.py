@@ -121,7 +121,7 @@ def _turns(ctx: CallContext, reader: Reader, rows: Sequence[Observation]) -> lis
     for row in rows:
         if row.id not in known:
             turn = turn_around(ctx, reader, row)
-            known |= {one.id for one in (turn.prompt, *turn.said) if one is not None}
+            known |= turn.ids
             found.append(turn)
     return sorted(found, key=lambda turn: min((one.at for one in (turn.prompt, *turn.said) if one), default=0))
 
@@ -141,8 +141,7 @@ def _learn_turn(ctx: CallContext, comparer: Comparer, turn: Turn) -> tuple[int, 
         return 0, 0
     first = fresh[0].source
     standing = in_force(ctx, reader, first.project, first.agent)
-    turn_ids = {one.id for one in (turn.prompt, *turn.said) if one is not None}
-    before = [one for one in standing if one.source_id not in turn_ids]
+    before = [one for one in standing if one.source_id not in turn.ids]
 
     def store(tx: Tx) -> list[Statement]:
         made = [_statement(ctx, tx, one) for one in fresh]

@@ -33,7 +33,16 @@ class Turn:
 
     prompt: Observation | None
     said: list[Observation] = field(default_factory=list)
-    edits: list[Edit] = field(default_factory=list)
+    edited: list[tuple[Observation, Edit]] = field(default_factory=list)
+
+    @property
+    def edits(self) -> list[Edit]:
+        return [edit for _, edit in self.edited]
+
+    @property
+    def ids(self) -> set[str]:
+        """Of all that a statement may be drawn from."""
+        return {one.id for one in (self.prompt, *self.said, *(row for row, _ in self.edited)) if one is not None}
 
     @property
     def asked(self) -> str:
@@ -51,8 +60,8 @@ def turns_of(rows: Sequence[Observation]) -> list[Turn]:
             turns.append(Turn(None))
         if row.hook == MESSAGE_HOOK and said_of(row):
             turns[-1].said.append(row)
-        elif row.type == "file_edit" and len(turns[-1].edits) < MOST_EDITS:
-            turns[-1].edits += edits_of(row)
+        elif row.type == "file_edit" and len(turns[-1].edited) < MOST_EDITS:
+            turns[-1].edited += [(row, edit) for edit in edits_of(row)]
     return turns
 
 

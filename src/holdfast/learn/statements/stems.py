@@ -8,10 +8,18 @@ from functools import lru_cache
 from holdfast.learn.statements.values import KEPT_TEXTS, without_values
 from holdfast.store import tokenizer
 
-COMMON = tokenizer.STOP_WORDS | frozenset(
+_GERMAN = frozenset(
+    "der die das den dem des ein eine einen einem einer eines und oder aber nicht kein keine ist sind war waren wird "
+    "werden wurde wurden hat haben hatte ich er sie es wir ihr mich mir uns sich mein meine unser unsere mit ohne von "
+    "vom zu zum zur bei beim auf aus im für nach vor über unter bis seit durch wie wer wen wem wann warum welche "
+    "welcher welches dass ob wenn als auch noch nur schon dann denn doch kann können soll sollen muss müssen darf "
+    "dürfen diese dieser dieses man mehr sehr hier jetzt alle allen bleibt".split()
+)
+_ENGLISH = frozenset(
     "now since also only still again we our it its is are was be been has have had with for the a an of to in on at by "
     "from that this and or so as not no up down per every each all one".split()
 )
+COMMON = tokenizer.STOP_WORDS | _ENGLISH | _GERMAN
 _ENDINGS = ("ations", "ation", "ings", "ing", "ers", "er", "ies", "ed", "es", "s", "ment")
 
 

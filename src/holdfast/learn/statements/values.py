@@ -40,6 +40,7 @@ _VALUE = re.compile(
     | \b{_WEEKDAYS}\b
     | [\w./-]*\w/\w[\w./-]*
     | \b[A-Za-z_][\w-]*\.[a-z]{{1,5}}\b
+    | \b[a-z]\w*-(?:\w+-)*[a-z]*\d\w*\b
     | \bv?\d[\d.,_]*(?:e-?\d+)?\s?(?:%|[A-Za-zµ°€$/]+)?
     | \b\w*_\w+\b
     | \b[A-Z][A-Z0-9]+\b

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import orjson
 from typing_extensions import TypedDict
 
 from holdfast.context import CallContext
@@ -15,8 +16,10 @@ from holdfast.recall.hits import Hit
 from holdfast.recall.passage import passage_range
 from holdfast.store.port import Reader
 
-# Characters of a passage: five hits with their ids and dates stay below 3,000, which is cheap for an agent to read.
-PASSAGE = 460
+# Characters of a hit with its ids, dates and marks, and of the passage in it: five stay below 3,000, which is cheap for
+# an agent to read.
+HIT, PASSAGE, LEAST_PASSAGE = 580, 460, 200
+CONFIDENCE_DIGITS = 2
 ALSO_SHOWN = 3  # of the repetitions of a passage; the other formats name all of them
 
 
@@ -30,6 +33,7 @@ class HitShape(TypedDict, total=False):
     title: str
     type: str
     score: float
+    confidence: float  # the probability that it answers
     timestamp: str
     passage: str  # the part of its text that matched: characters `start` to `end` of `content`
     start: int
@@ -59,7 +63,8 @@ def passage_shape(ctx: CallContext, reader: Reader, hit: Hit, query: str, here: 
     answer: Json = {
         "id": record.id,
         "when": iso(_when(record))[:10],
-        "text": shown(ctx, reader, hit, query, PASSAGE),
+        "text": "",
+        "confidence": confidence_of(hit),
         **_place(hit, query),
     }
     told = {row.id for row in hit.turn}  # what else its turn says stands in the text already
@@ -71,7 +76,12 @@ def passage_shape(ctx: CallContext, reader: Reader, hit: Hit, query: str, here: 
         answer |= {"outdated": True, "supersededBy": hit.outdated.id}
     if hit.outdated is not None:
         answer["marked"] = hit.outdated.of  # the id for `still-true` if the mark is wrong
-    return answer
+    room = max(LEAST_PASSAGE, min(PASSAGE, HIT - len(orjson.dumps(answer))))
+    return {**answer, "text": shown(ctx, reader, hit, query, room)}
+
+
+def confidence_of(hit: Hit) -> float:
+    return round(hit.confidence.hit, CONFIDENCE_DIGITS)
 
 
 def _when(record: Memory | Observation) -> int:
@@ -104,6 +114,7 @@ def compact_shape(hit: Hit, query: str) -> Json:
         "title": record.title,
         "type": record.type,
         "score": hit.score,
+        "confidence": confidence_of(hit),
         "timestamp": iso(_when(record)),
         "passage": body_of(hit)[place["start"] : place["end"]],
         **place,

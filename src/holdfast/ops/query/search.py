@@ -20,6 +20,7 @@ from holdfast.ops.framework.fields import Name, Names, Query, When, limit, momen
 from holdfast.ops.framework.operation import ChatRequest, Operation, Request
 from holdfast.ops.query.context import context_for, enrichment, profile_shape
 from holdfast.ops.query.hit_shapes import (
+    CONFIDENCE_DIGITS,
     HitShape,
     body_of,
     compact_shape,
@@ -31,6 +32,8 @@ from holdfast.ops.query.hit_shapes import (
 )
 from holdfast.ops.query.past_context import SnapshotShape, past_ctx
 from holdfast.projects import is_known, project_of_event
+from holdfast.recall.check.question_intake import note_question
+from holdfast.recall.confidence import ANSWERABLE
 from holdfast.recall.context.chat import chat_context
 from holdfast.recall.context.reminders import note_shown, reminder
 from holdfast.recall.explain import why
@@ -41,6 +44,7 @@ from holdfast.store.port import Reader
 from holdfast.store.tables import OBSERVATIONS, SESSIONS
 from holdfast.text.tokens import estimate
 
+NEAREST = "Nothing here clearly answers the question; these are the nearest."
 SHOWN = 600  # characters of a record in the short form
 
 
@@ -77,6 +81,14 @@ class Search(ChatRequest):
         le=100,
         description="Maximum number of hits of one session ahead of those of other sessions.",
     )
+    min_confidence: float | None = Field(
+        default=None,
+        ge=0,
+        le=1,
+        allow_inf_nan=False,
+        description="Only hits whose probability to answer is at least this. Without it the nearest are returned, "
+        "however unlikely.",
+    )
     explain: bool = Field(default=False, description="Explain the score of each hit.")
     at: When | None = Field(
         default=None,
@@ -88,9 +100,12 @@ class Search(ChatRequest):
 class SearchAnswer(TypedDict):
     format: str
     results: list[HitShape]
+    answerable: bool  # false: nothing that was searched is likely to answer
+    confidence: float  # the probability that anything that was searched answers
     tokens_used: int
     tokens_budget: int | None
     truncated: bool
+    hint: NotRequired[str]  # passages: that nothing clearly answers
     text: NotRequired[str]
     snapshot: NotRequired[SnapshotShape]  # that was searched, where it was not the live memory
 
@@ -115,7 +130,8 @@ def search(ctx: CallContext, ask: Search) -> SearchAnswer:
 
     Use it before answering anything that earlier sessions may have settled: decisions, preferences, causes of bugs, how
     things are done here. Ask with the words you would expect in the answer. With explain each hit has the reasons for
-    its score. perSession limits how many hits of one session come first.
+    its score. perSession limits how many hits of one session come first. Each hit has the probability that it answers
+    (confidence); answerable is false where nothing is likely to, and then the nearest are returned all the same.
     """
     if ask.at is not None:
         with past_ctx(ctx, ask.at, ask.identity) as (then, snapshot):
@@ -131,7 +147,10 @@ def search(ctx: CallContext, ask: Search) -> SearchAnswer:
         per_session=ask.per_session,
         here=ask.here,
     )
-    hits = search_here(ctx, question)
+    found = search_here(ctx, question)
+    note_question(ctx, question, found)
+    sure = max((hit.confidence.memory for hit in found), default=0.0)
+    hits = [hit for hit in found if ask.min_confidence is None or hit.confidence.hit >= ask.min_confidence]
     if ask.full and ask.format == "passages":
         ask = ask.model_copy(update={"format": "full"})
     form = _form(ctx, ask)
@@ -143,10 +162,14 @@ def search(ctx: CallContext, ask: Search) -> SearchAnswer:
             list[HitShape],
             [{**form(hit), "why": why(hit, ask.query)} if ask.explain else form(hit) for hit in chosen],
         ),
+        "answerable": sure >= ANSWERABLE,
+        "confidence": round(sure, CONFIDENCE_DIGITS),
         "tokens_used": used,
         "tokens_budget": ask.token_budget,
         "truncated": len(chosen) < len(hits),
     }
+    if ask.format == "passages" and chosen and not answer["answerable"]:
+        answer["hint"] = NEAREST
     if ask.format == "narrative":
         answer["text"] = "\n\n".join(text_of(hit) for hit in chosen)
     return answer
@@ -208,7 +231,9 @@ def smart_search(ctx: CallContext, ask: SmartSearch) -> SmartSearchAnswer:
         return _expand(ctx, ask)
     if ask.query is None:
         raise InvalidRequest("smart_search: query is required")
-    hits = search_records(ctx, _question(ctx, ask, ask.query))
+    question = _question(ctx, ask, ask.query)
+    hits = search_records(ctx, question)
+    note_question(ctx, question, hits)
     _count(ctx, hits)
     lessons = [] if ctx.in_chat else search_lessons(ctx, ask.query, ask.project, 0.1, 5)
     return {

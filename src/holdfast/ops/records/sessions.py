@@ -32,10 +32,13 @@ from holdfast.ops.query.context import context_for
 from holdfast.projects import of_project, project_for_write, project_of_event
 from holdfast.recall.context.reminders import note_shown
 from holdfast.recall.context.summaries import summaries_of
+from holdfast.snapshot.drill.drill_status import DrillStatus, drill_status
+from holdfast.snapshot.repo.context import snapshot_context
 from holdfast.store.port import Condition, where
 from holdfast.store.tables import COMMITS, OBSERVATIONS, SESSIONS
 
 _NO_TEXT = CleanText("")
+FORGETTING = ("compact", "clear")  # starts after which the agent no longer has what it was told before
 SLICE_CHARS = 6_000_000  # hooks send up to 4 MB of lines at a time
 
 
@@ -144,11 +147,15 @@ class SessionStart(Request):
     title: CleanLine | None = None
     timestamp: Time | None = Field(default=None, description="Start time. Default: now.")
     context: bool = Field(default=True, description="Return the context for the session.")
+    source: CleanName | None = Field(
+        default=None, description="Why it starts, as hooks report it. After compact or clear, nothing counts as told."
+    )
 
 
 class SessionStartAnswer(TypedDict):
     session: SessionShape
     context: str
+    alarm: NotRequired[str]  # what the user has to know: a restore drill failed
 
 
 def session_start(ctx: CallContext, ask: SessionStart) -> SessionStartAnswer:
@@ -167,9 +174,12 @@ def session_start(ctx: CallContext, ask: SessionStart) -> SessionStartAnswer:
     text = ""
     if ask.context:
         made = context_for(ctx, session.project, ask.session_id, ctx.settings.token_budget, ask.agent_id)
-        note_shown(ctx, session.id, (id for one in made.told for id in one.ids))
+        told = (id for one in made.told for id in one.ids)
+        note_shown(ctx, session.id, told, anew=ask.source in FORGETTING)
         text = made.text
-    return {"session": _with_summary(shape(session), summary), "context": text}
+    answer: SessionStartAnswer = {"session": _with_summary(shape(session), summary), "context": text}
+    drill = drill_status(snapshot_context(ctx)) if ctx.live is not None else DrillStatus()
+    return {**answer, "alarm": f"{drill.alarm}. {drill.remedy}"} if drill.alarm else answer
 
 
 class SessionTranscript(Request):

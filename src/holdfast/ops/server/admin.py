@@ -11,6 +11,7 @@ from pydantic import Field
 from typing_extensions import TypedDict
 
 from holdfast.context import CallContext
+from holdfast.core.background import JournalLag
 from holdfast.core.errors import DataDamaged, DataTooNew, Forbidden, NotFound, RestorePending, StoreUnreachable
 from holdfast.core.model import CleanText, Json, Token
 from holdfast.core.times import DAY_MS
@@ -23,7 +24,9 @@ from holdfast.ops.framework.fields import CleanLine, CleanName, Name, Offset, li
 from holdfast.ops.framework.operation import Nothing, Operation, Request, SeeingAll
 from holdfast.ops.server.features import flags
 from holdfast.ops.snapshots.restore import damaged_shape
+from holdfast.recall.check.check_report import request_check
 from holdfast.snapshot.damaged_generations import damaged_generations
+from holdfast.snapshot.drill.drill_status import drill_status
 from holdfast.snapshot.recovery.damage_hints import way_out
 from holdfast.snapshot.recovery.repair import repair_index
 from holdfast.snapshot.repo.context import snapshot_context
@@ -32,7 +35,8 @@ from holdfast.snapshot.status import age_of_newest
 from holdfast.snapshot.sync.send_backlog import waiting
 from holdfast.store.damage import REPAIR, damage_of
 from holdfast.store.port import Finding, Reader, Table, Tx, where
-from holdfast.store.tables import AUDIT, MEMORIES, OBSERVATIONS, SESSIONS, TABLES, TOKENS
+from holdfast.store.queries.vector_counts import vectors_of
+from holdfast.store.tables import AUDIT, MEMORIES, OBSERVATIONS, SESSIONS, TOKENS
 
 TOKEN_PREFIX = "hft"  # noqa: S105 - the public beginning of every token
 
@@ -61,10 +65,20 @@ class EventsHealth(TypedDict):
     pending: int  # events that wait for the broker
 
 
+class JournalHealth(TypedDict):
+    behindSeconds: float  # how long the vault has lacked the oldest write that it lacks; 0: it lacks none
+    waiting: int  # pieces
+    waitingBytes: int
+    fault: NotRequired[str]  # why the last piece was not sent
+
+
 class SnapshotsHealth(TypedDict):
     newest: str | None  # that is not known to be damaged
     ageSeconds: int | None
     waiting: int  # for the vault
+    provenSeconds: int | None  # since a drill restored one and checked everything
+    drill: str | None  # what came of the last drill: restored, locked, failed
+    journal: NotRequired[JournalHealth]  # where one is written
 
 
 class SpoolHealth(TypedDict):
@@ -88,7 +102,7 @@ class HealthAnswer(TypedDict):
     viewerPort: int
     quota: NotRequired[dict[str, dict[str, int]]]  # records, bytes: of the tenant, where the settings limit them
     hint: NotRequired[str]  # what to do, while it is degraded
-    warnings: NotRequired[list[str]]  # for an admin: about keys that may be lost
+    warnings: NotRequired[list[str]]  # a drill that failed; for an admin: keys that may be lost
 
 
 class _Measures(TypedDict):
@@ -132,8 +146,17 @@ def health(ctx: CallContext, ask: Nothing) -> HealthAnswer:
         answer["hint"] = trouble.hint
     if measures["quota"]:
         answer["quota"] = measures["quota"]
-    warnings = key_texts(snapshot_context(ctx)) if ctx.live is not None and ctx.caller.may("admin") else []
+    warnings = _health_warnings(ctx)
     return {**answer, "warnings": warnings} if warnings else answer
+
+
+def _health_warnings(ctx: CallContext) -> list[str]:
+    if ctx.live is None:
+        return []
+    context = snapshot_context(ctx)
+    drill = drill_status(context)
+    alarm = [f"{drill.alarm}. {drill.remedy}"] if drill.alarm else []
+    return [*alarm, *(key_texts(context) if ctx.caller.may("admin") else [])]
 
 
 _NOTHING_MEASURED: _Measures = {
@@ -179,12 +202,23 @@ def _spool_health(ctx: CallContext) -> SpoolHealth:
 
 def _snapshots_health(ctx: CallContext) -> SnapshotsHealth:
     context = snapshot_context(ctx)
-    newest, age = context.repo.newest(), age_of_newest(context)
-    return {
+    newest, age, drill = context.repo.newest(), age_of_newest(context), drill_status(context)
+    shape: SnapshotsHealth = {
         "newest": newest.id if newest else None,
         "ageSeconds": None if age is None else max(0, age) // 1000,
         "waiting": len(waiting(context)),
+        "provenSeconds": drill.unproven_ms // 1000 if drill.proven else None,
+        "drill": drill.last.outcome if drill.last else None,
     }
+    if (lag := ctx.journal.of(ctx.tenant)) is not None:
+        shape["journal"] = journal_health(lag, ctx.clock.now_ms())
+    return shape
+
+
+def journal_health(lag: JournalLag, now_ms: int) -> JournalHealth:
+    """How far the vault is behind."""
+    shape: JournalHealth = {"behindSeconds": lag.seconds(now_ms), "waiting": lag.pieces, "waitingBytes": lag.bytes}
+    return {**shape, "fault": lag.fault} if lag.fault else shape
 
 
 def _index_health(ctx: CallContext, reader: Reader) -> IndexHealth:
@@ -192,8 +226,7 @@ def _index_health(ctx: CallContext, reader: Reader) -> IndexHealth:
     if ctx.embedder is None:
         return {"pending": 0, "model": "none"}
     model = ctx.embedder.name
-    done = reader.with_vector(ctx.tenant, model)
-    total = max(done, sum(reader.count(table, ctx.tenant) for table in TABLES if table.passage))
+    done, total = vectors_of(reader, ctx.tenant, model)
     found: IndexHealth = {"pending": total - done, "model": model}
     if not ctx.settings.isolated:
         found |= {"done": done, "total": total}
@@ -356,6 +389,8 @@ def verify(ctx: CallContext, ask: Verify) -> VerifyAnswer:
     deleted: the damaged generation is kept aside.
     """
     repaired = repair_index(snapshot_context(ctx)) if ask.repair_index else None
+    if repaired is not None:
+        request_check(ctx, "rebuild")
     ctx = dataclasses.replace(ctx, store=ctx.live.store if ctx.live is not None else ctx.store)
     found = ctx.store.verify()
     answer: VerifyAnswer = {

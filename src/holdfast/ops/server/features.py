@@ -46,7 +46,7 @@ FEATURES: tuple[Feature, ...] = (
     Feature("consolidation", "Consolidation", affects=("consolidate",)),
     Feature("graph_extraction", "Graph extraction", affects=("graph",), needs_llm=True),
     Feature("auto_compress", "Digests of ended sessions", affects=("summarize",)),
-    Feature("embedder", "Semantic search", "minilm", "none", ("search",), is_on=lambda value: value != "none"),
+    Feature("embedder", "Semantic search", "local", "none", ("search",), is_on=lambda value: value != "none"),
     Feature("llm", "Language model", "auto", "none", ("summarize",), is_on=lambda value: value != "none"),
     Feature("snapshot_every", "Automatic snapshots", "24h", "off", ("snapshot",)),
     Feature("snapshot_sign", "Signed snapshots", affects=("snapshot",)),

@@ -17,8 +17,10 @@ from holdfast.core.times import DAY_MS, iso
 from holdfast.ops.framework.operation import ChatRequest, Nothing, Operation
 from holdfast.ops.server.admin import EventsHealth, HealthAnswer, IndexHealth, health
 from holdfast.ops.server.warnings import STORAGE, Measured, warnings
+from holdfast.recall.check.check_report import read_report
 from holdfast.recall.views.growth import Growth, growth
 from holdfast.snapshot.damaged_generations import damaged_generations, live_name
+from holdfast.snapshot.drill.drill_status import DrillStatus, drill_status
 from holdfast.snapshot.recovery.auto_restore import first_restore
 from holdfast.snapshot.repo.context import snapshot_context
 from holdfast.snapshot.repo.key_warnings import key_warnings
@@ -47,12 +49,23 @@ class GrowthAnswer(TypedDict):
     before: dict[str, int]  # how many are older than the first day
 
 
+class DrillShape(TypedDict):
+    everySeconds: int  # 0: no drill is made automatically
+    provenAt: str | None  # when the last drill that restored a snapshot and checked everything had ended
+    snapshot: str | None  # which one that was
+    signed: bool  # whether its receipt is
+    asked: int  # questions that were asked of it, and how many gave the same answers
+    same: int
+    last: str | None  # what came of the newest drill: restored, locked, failed
+
+
 class SnapshotHealth(TypedDict):
     count: int
     bytes: int
     newest: Json | None  # the last good one: id, label, createdAt, ageMs, signed, encrypted, size, createdBy
     damaged: list[str]
     everySeconds: int  # 0: none is made automatically
+    drill: DrillShape
     vault: str | None  # where copies go; callers other than root see only whether there is one
     path: str | None
 
@@ -161,8 +174,26 @@ def _snapshot_shape(ctx: CallContext, repo: RepositoryHealth) -> SnapshotHealth:
         "newest": _newest_shape(ctx, repo),
         "damaged": list(repo.damaged),
         "everySeconds": ctx.settings.snapshot_every,
+        "drill": _drill_shape(_drill(ctx)),
         "vault": (place if root else "yes") if place else None,
         "path": str(snapshot_context(ctx).repo.root) if root and ctx.live else None,
+    }
+
+
+def _drill(ctx: CallContext) -> DrillStatus:
+    return drill_status(snapshot_context(ctx)) if ctx.live else DrillStatus()
+
+
+def _drill_shape(state: DrillStatus) -> DrillShape:
+    proven = state.proven
+    return {
+        "everySeconds": state.every_s,
+        "provenAt": iso(proven.began + proven.took_ms) if proven else None,
+        "snapshot": proven.snapshot if proven else None,
+        "signed": state.signed,
+        "asked": proven.questions.asked if proven else 0,
+        "same": proven.questions.same if proven else 0,
+        "last": state.last.outcome if state.last else None,
     }
 
 
@@ -282,9 +313,13 @@ def _measured(
         vault=bool(ctx.settings.vault),
         waiting=state["snapshots"]["waiting"],
         waiting_ms=waiting_ms(context) if context else 0,
+        journal_s=state["snapshots"].get("journal", {}).get("behindSeconds", 0),
+        journal_fault=state["snapshots"].get("journal", {}).get("fault", ""),
         keys=tuple(key_warnings(context)) if context and ctx.caller.may("admin") else (),
         encrypted=newest is not None and newest.encrypted,
         embedder=ctx.embedder is not None,
+        drill=_drill(ctx),
+        recall=read_report(ctx.live.path, ctx.tenant) if ctx.live else None,
         spooled=state["spool"]["waiting"],
         restored=_restored(ctx),
         quotas=tuple((name, one["used"], one["limit"]) for name, one in state.get("quota", {}).items()),

@@ -12,6 +12,8 @@ from typing import Literal
 from holdfast.core.errors import Fault, RestorePending, StorageFailed
 from holdfast.core.model import Json
 from holdfast.core.times import DAY_MS
+from holdfast.recall.check.check_report import CheckReport
+from holdfast.snapshot.drill.drill_status import DrillStatus
 from holdfast.snapshot.repo.key_warnings import KeyWarning
 
 Level = Literal["error", "warning", "note"]
@@ -26,6 +28,7 @@ MANY_SPOOLED = 100
 ROUNDS, BY_HAND_MS = 3, 7 * DAY_MS
 # One that was just made is being sent; the server retries each minute.
 SENT_BY_THEN_MS = 600_000
+JOURNAL_SENT_BY_THEN_S = 60
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,19 +67,23 @@ class Measured:
     vault: bool = False
     waiting: int = 0  # snapshots that the vault does not have
     waiting_ms: int = 0  # since the first of them was made
+    journal_s: float = 0  # since the vault has lacked writes
+    journal_fault: str = ""
     keys: tuple[KeyWarning, ...] = ()
     encrypted: bool = False
     embedder: bool = True
     spooled: int = 0  # requests of hooks that the server has not processed
     restored: str = ""  # the message about a restore that no caller requested
     quotas: tuple[tuple[str, int, int], ...] = ()  # what is limited, how much is used, and the limit
+    drill: DrillStatus = field(default_factory=DrillStatus)
+    recall: CheckReport | None = None  # the last check of the kept questions
     unspooled: int = 0  # those that it could not process, or that found no room
 
 
 def warnings(found: Measured) -> list[Warned]:
     """The worst first."""
     every = [*_storage(found), *_quotas(found), *_backlog(found), *_hooks(found), *_snapshots(found)]
-    every += [*_vault(found), *_keys(found), *_advice(found)]
+    every += [*_vault(found), *_journal(found), *_drills(found), *_recall(found), *_keys(found), *_advice(found)]
     return sorted(every, key=lambda one: ("error", "warning", "note").index(one.level))
 
 
@@ -210,6 +217,48 @@ def _vault(found: Measured) -> Iterator[Warned]:
         )
 
 
+def _journal(found: Measured) -> Iterator[Warned]:
+    if found.journal_s > JOURNAL_SENT_BY_THEN_S:
+        why = f": {found.journal_fault}" if found.journal_fault else ""
+        yield Warned(
+            "journal_behind",
+            "warning",
+            f"The vault lacks the writes of the last {round(found.journal_s / 60)} minutes{why}",
+            "They are kept here and sent once the vault answers. Check it with: holdfast vault status",
+            {"count": round(found.journal_s / 60)},
+        )
+
+
+def _drills(found: Measured) -> Iterator[Warned]:
+    drill = found.drill
+    if drill.alarm:
+        yield Warned("drill_failed", "error", drill.alarm, drill.remedy, {"id": drill.failed and drill.failed.snapshot})
+    elif drill.locked:
+        message = "The last restore drill could not decrypt its snapshot: nothing was restored"
+        yield Warned("drill_locked", "note", message, drill.remedy)
+    if drill.every_s and found.snapshots and drill.unproven_ms > ROUNDS * drill.every_s * 1000:
+        days = drill.unproven_ms // DAY_MS
+        yield Warned(
+            "drill_old",
+            "warning",
+            f"No restore was proven for {days} days",
+            "Keep the server running, or restore a snapshot beside the live memory now: holdfast drill",
+            {"days": days},
+        )
+
+
+def _recall(found: Measured) -> Iterator[Warned]:
+    if found.recall is not None and found.recall.changed:
+        changed, asked = found.recall.changed, found.recall.asked
+        yield Warned(
+            "recall_changed",
+            "warning",
+            f"{changed} of {asked} questions would now be answered differently",
+            "See which with holdfast recall-check; take the new answers as right: holdfast recall-check --accept",
+            {"count": changed, "asked": asked},
+        )
+
+
 def _keys(found: Measured) -> Iterator[Warned]:
     for one in found.keys:
         yield Warned(one.code, "warning", one.message, one.hint)
@@ -247,5 +296,5 @@ def _advice(found: Measured) -> Iterator[Warned]:
             "no_embedder",
             "note",
             "Search uses keywords only",
-            "Set HOLDFAST_EMBEDDER=minilm to enable semantic search",
+            "Set HOLDFAST_EMBEDDER=local to enable semantic search",
         )

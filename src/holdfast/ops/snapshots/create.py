@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 from collections.abc import Iterator
 from typing import NotRequired
 
@@ -9,6 +10,7 @@ from pydantic import Field
 from typing_extensions import TypedDict
 
 from holdfast.context import CallContext
+from holdfast.core.bundle_names import is_bundle_path
 from holdfast.core.disk import user_path
 from holdfast.core.errors import Forbidden, SnapshotDamaged
 from holdfast.core.model import DEFAULT_TENANT, CleanText, Json
@@ -19,6 +21,7 @@ from holdfast.ops.query.past_context import snapshot_ctx
 from holdfast.ops.query.search import Search, SearchAnswer, search
 from holdfast.ops.snapshots.nexo import examine_nexo, is_nexo
 from holdfast.ops.snapshots.selection import SnapshotName, SnapshotUse, check_whole, root_for, shown
+from holdfast.recall.time.moments import parse_moment
 from holdfast.snapshot.bundle.manifest import is_id
 from holdfast.snapshot.bundle.types import Report
 from holdfast.snapshot.create import CreateOptions, create
@@ -29,7 +32,8 @@ from holdfast.snapshot.recovery.auto_restore import FirstRestore, first_restore
 from holdfast.snapshot.repo.context import SnapshotContext, snapshot_context
 from holdfast.snapshot.repo.jobs import Job, State, recent_jobs
 from holdfast.snapshot.repo.key_warnings import key_texts
-from holdfast.snapshot.resolve import LATEST, examine, sought
+from holdfast.snapshot.repo.paths import is_id_prefix
+from holdfast.snapshot.resolve import LATEST, SnapshotSelector, examine, sought
 from holdfast.snapshot.scrub import check_these
 from holdfast.snapshot.verify import fault_of
 from holdfast.snapshot.wire import difference_shape, manifest_shape, report_shape
@@ -183,8 +187,8 @@ def snapshot_verify(ctx: CallContext, ask: SnapshotVerify) -> SnapshotVerifyAnsw
 
 
 class SnapshotDiff(Request):
-    a: Name = Field(description="The earlier snapshot.")
-    b: Name | None = Field(default=None, description="The later snapshot. Default: the live memory.")
+    a: Name = Field(description="The earlier snapshot, or a time: the memory as it was then.")
+    b: Name | None = Field(default=None, description="The later snapshot, or a time. Default: the live memory.")
     identity: Name | None = Field(default=None, description="File with the age identity that decrypts them.")
     limit: int = limit(100, 10_000)
 
@@ -198,12 +202,20 @@ class SnapshotDiffAnswer(TypedDict):
     state: list[Json]
 
 
+def _side(ctx: CallContext, text: str, identity: str | None) -> SnapshotSelector:
+    named = SnapshotUse(id=text, identity=identity).named(ctx)
+    if text == LATEST or is_id_prefix(text) or is_bundle_path(text) or is_id(text):
+        return named
+    at = parse_moment(text, ctx.clock.now_ms())
+    return named if at is None else dataclasses.replace(named, name=LATEST, moment=at)
+
+
 def snapshot_diff(ctx: CallContext, ask: SnapshotDiff) -> SnapshotDiffAnswer:
     """Compare two snapshots, or one with the live memory: records by table, files, commits, state."""
     if ctx.settings.isolated and not ctx.caller.may("admin"):
         raise Forbidden("snapshot_diff: agents are isolated; this requires the scope admin")
-    one = SnapshotUse(id=ask.a, identity=ask.identity).named(ctx)
-    other = SnapshotUse(id=ask.b, identity=ask.identity).named(ctx) if ask.b else None
+    one = _side(ctx, ask.a, ask.identity)
+    other = _side(ctx, ask.b, ask.identity) if ask.b else None
     found = difference(snapshot_context(ctx), one, other, ask.limit)
     return difference_shape(found)  # type: ignore[return-value]
 

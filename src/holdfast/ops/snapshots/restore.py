@@ -14,7 +14,8 @@ from holdfast.context import CallContext
 from holdfast.core.disk import user_path
 from holdfast.core.errors import Fault, Forbidden, InvalidRequest
 from holdfast.core.model import Json
-from holdfast.ops.framework.fields import Name, limit
+from holdfast.core.times import iso
+from holdfast.ops.framework.fields import Name, When, limit, moment
 from holdfast.ops.framework.operation import Nothing, Operation, Request
 from holdfast.ops.snapshots.selection import SnapshotUse, audit_snapshot, check_did, check_whole, offering, root_for
 from holdfast.snapshot.damaged_generations import SEE, DamagedGeneration, damaged_generations
@@ -35,6 +36,18 @@ LEFT_BEHIND = "Unreadable tokens, unsent events and other tenants' records remai
 
 
 class SnapshotRestore(SnapshotUse):
+    id: Name = Field(
+        default=LATEST, description="Id of the snapshot, a prefix of the id, latest, or the path of a bundle."
+    )
+    at: When | None = Field(
+        default=None,
+        description="Restore the memory as it was at this time: the newest snapshot before it, and the journal in the "
+        "vault from there. A time such as 14:03:20 is of today.",
+    )
+    partial: bool = Field(
+        default=False,
+        description="Restore up to where the journal is damaged or incomplete, and report what is missing.",
+    )
     dry_run: bool = Field(default=False, description="Preview all changes. Nothing is changed.")
     yes: bool = Field(default=False, description="Confirm the replacement of the live memory.")
     take_over: Name | None = Field(
@@ -62,6 +75,8 @@ class SnapshotRestoreAnswer(TypedDict):
     rows: NotRequired[dict[str, int]]
     folders: NotRequired[list[str]]
     leftBehind: NotRequired[str]
+    upto: NotRequired[str]  # the moment to which the journal brought it
+    missing: NotRequired[list[str]]  # what is known to have been written later and could not be restored
     waiting: NotRequired[str]  # why the vault lacks the snapshot of what was live
     warnings: NotRequired[list[str]]  # about what other hosts sent to the same vault
     difference: NotRequired[Json]
@@ -81,7 +96,9 @@ def snapshot_restore(ctx: CallContext, ask: SnapshotRestore) -> SnapshotRestoreA
     check_did(trust=ask.trust)
     context = snapshot_context(ctx)
     use = ask.named(ctx, take_over=ask.take_over, trust=ask.trust)
-    named = also_in_vault(context, dataclasses.replace(use, plain_before=ask.plain_before))
+    named = dataclasses.replace(use, plain_before=ask.plain_before, partial=ask.partial)
+    at = _moment_of(ctx, ask)
+    named = also_in_vault(context, named) if at is None else dataclasses.replace(named, moment=at)
     with offering(ctx, context, named, RESTORE_COMMAND):
         if ask.dry_run:
             return _previewed(context, named, ask)
@@ -94,14 +111,21 @@ def snapshot_restore(ctx: CallContext, ask: SnapshotRestore) -> SnapshotRestoreA
                 hint=PREVIEW_FIRST,
             )
         made = restore(context, named, alone=ask.alone)
-    if ask.trust and ask.trust == made.manifest.signer:
+    signers = {made.manifest.signer} | (made.journal.signers if made.journal else set())
+    if ask.trust and ask.trust in signers:
         context.keyring.trust(ask.trust, "signed what was restored")
     audit_snapshot(ctx, "snapshot_restore", made.manifest.identity.id, generation=made.generation)
     answer = _with_notes(context, named, made)
-    if ask.trust and ask.trust != made.manifest.signer:
+    if ask.trust and ask.trust not in signers:
         unused = f"{ask.trust} did not sign this snapshot and was not added to the trusted keys."
         answer["warnings"] = [*answer.get("warnings", []), unused]
     return answer
+
+
+def _moment_of(ctx: CallContext, ask: SnapshotRestore) -> int | None:
+    if ask.at is not None and ask.id != LATEST:
+        raise InvalidRequest("at: a snapshot was named as well", hint="Pass an id or --at, not both.")
+    return moment(ctx, ask.at, "at")
 
 
 def _previewed(context: SnapshotContext, named: SnapshotSelector, ask: SnapshotRestore) -> SnapshotRestoreAnswer:
@@ -128,6 +152,8 @@ def _with_notes(context: SnapshotContext, named: SnapshotSelector, made: Restore
     if made.waiting:
         answer["waiting"] = f"{WAITING} {made.waiting}"
     warnings = _of_lines(context, named.vault) if named.vault else []
+    if made.journal is not None:
+        warnings = [*warnings, *made.journal.notes]
     if warnings := [*warnings, *_passed_over(context, named, made.manifest.identity.id)]:
         answer["warnings"] = warnings
     return answer
@@ -135,7 +161,7 @@ def _with_notes(context: SnapshotContext, named: SnapshotSelector, made: Restore
 
 def _passed_over(context: SnapshotContext, named: SnapshotSelector, id: str) -> list[str]:
     """Report that `latest` is not the newest, as a newer one is damaged."""
-    if named.vault or named.name != LATEST:
+    if named.vault or named.moment is not None or named.name != LATEST:
         return []
     return [
         f"Snapshot {one.id} is newer but damaged, so {id} was used. Writes made between the two are not included."
@@ -152,7 +178,7 @@ def _of_lines(context: SnapshotContext, place: str) -> list[str]:
 
 
 def _restored_shape(made: RestoreResult) -> SnapshotRestoreAnswer:
-    return {
+    shape: SnapshotRestoreAnswer = {
         "success": True,
         "snapshot": made.manifest.identity.id,
         "dryRun": False,
@@ -161,6 +187,11 @@ def _restored_shape(made: RestoreResult) -> SnapshotRestoreAnswer:
         "rows": made.rows,
         "folders": list(made.folders),
     }
+    if made.journal is not None:
+        shape["upto"] = iso(made.journal.upto)
+        if made.journal.missing:
+            shape["missing"] = list(made.journal.missing)
+    return shape
 
 
 def damaged_shape(one: DamagedGeneration) -> Json:

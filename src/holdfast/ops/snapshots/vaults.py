@@ -19,6 +19,7 @@ from holdfast.ops.framework.fields import Name, limit
 from holdfast.ops.framework.operation import Operation, Request
 from holdfast.ops.snapshots.remove import KeepRules
 from holdfast.snapshot.bundle.types import Code, Report
+from holdfast.snapshot.journal.journal_layout import list_journal, total_size
 from holdfast.snapshot.recovery.pending_restore import end_waiting, is_waiting
 from holdfast.snapshot.recovery.restore_hints import ANOTHER_VAULT
 from holdfast.snapshot.remote.colony import is_colony
@@ -99,6 +100,7 @@ class VaultStatusAnswer(TypedDict):
     leftovers: int
     packs: int
     packBytes: int
+    journal: NotRequired[Json]  # what it has of the journal, and how far that is behind
     lines: NotRequired[list[Json]]  # where several hosts sent: the newest of each, and whether this memory holds it
     warnings: NotRequired[list[str]]  # what to do about forks that it lacks, or that there is no such folder yet
 
@@ -108,7 +110,7 @@ def vault_status(ctx: CallContext, ask: VaultName) -> VaultStatusAnswer:
     context = snapshot_context(ctx)
     vault = ask.target(context)
     found = vault.standing()
-    absent = {"warnings": [ABSENT]} if found.absent else {}
+    absent: Json = {"warnings": [ABSENT]} if found.absent else {}
     return {
         "place": vault.place,
         "public": found.state.public,
@@ -122,8 +124,28 @@ def vault_status(ctx: CallContext, ask: VaultName) -> VaultStatusAnswer:
         "leftovers": found.leftovers,
         "packs": found.packs,
         "packBytes": found.pack_bytes,
-        **(absent or _with_lines(context, found.lines, ask.named(context))),  # type: ignore[typeddict-item]
+        **_about(ctx, context, ask, found.lines, absent),  # type: ignore[typeddict-item]
     }
+
+
+def _about(ctx: CallContext, context: SnapshotContext, ask: VaultName, lines: Sequence[Fork], absent: Json) -> Json:
+    return _journal_shape(ctx, context, ask) | (absent or _with_lines(context, lines, ask.named(context)))
+
+
+def _journal_shape(ctx: CallContext, context: SnapshotContext, ask: VaultName) -> Json:
+    """Of the journal in the vault, if there is one, and whether it is this server's."""
+    place = ask.named(context)
+    if is_colony(place):
+        return {}
+    found = list_journal(context.vault(place), context.tenant, context.agent)
+    lag = ctx.journal.of(ctx.tenant) if place == ctx.settings.vault else None
+    if not found and lag is None:
+        return {}
+    shape: Json = {"lines": len(found), "objects": sum(map(len, found.values())), "bytes": total_size(found.values())}
+    if lag is not None:
+        shape |= {"behindSeconds": lag.seconds(ctx.clock.now_ms()), "waiting": lag.pieces}
+        shape |= {"fault": lag.fault} if lag.fault else {}
+    return {"journal": shape}
 
 
 def _is_here(context: SnapshotContext, snapshots: Sequence[VaultEntry]) -> bool:

@@ -46,8 +46,7 @@ def standing(ctx: CallContext, projects: Sequence[str], agent: str | None) -> li
     if ctx.in_chat or not projects:
         return []
     reader = ctx.store.read()
-    bounds = (*ctx.sees(agent), Condition("project", "in", list(projects)))
-    said = reader.find(STATEMENTS, ctx.tenant, *bounds, order="-at", limit=READ)
+    said = newest_statements(ctx, reader, projects, agent)
     stock = stock_phrases(said)
     found = [one for one in said if one.id not in stock]
     newer = relations_to(ctx, reader, [one.id for one in found], tuple(_STRENGTH))
@@ -55,6 +54,14 @@ def standing(ctx: CallContext, projects: Sequence[str], agent: str | None) -> li
     texts = _texts(ctx, reader, [newer[one.id].source_id for one in held if one.id in newer])
     told = [one for one in held if not _is_done(one, held)]
     return [_standing(one, newer.get(one.id), texts) for one in told]
+
+
+def newest_statements(
+    ctx: CallContext, reader: Reader, projects: Sequence[str], agent: str | None
+) -> Sequence[Statement]:
+    """What was stated last in a project, newest first."""
+    bounds = (*ctx.sees(agent), Condition("project", "in", list(projects)))
+    return reader.find(STATEMENTS, ctx.tenant, *bounds, order="-at", limit=READ)
 
 
 def _standing(statement: Statement, newer: Relation | None, said: Mapping[str, str]) -> CurrentStatement:

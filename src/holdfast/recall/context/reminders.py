@@ -11,8 +11,12 @@ from holdfast.context import CallContext
 from holdfast.core.model import Memory, Note, Statement
 from holdfast.core.session_keys import key_of
 from holdfast.core.times import iso
+from holdfast.projects import project_names
+from holdfast.recall.check.question_intake import note_question
 from holdfast.recall.context.build import CLOSING, OPENING
+from holdfast.recall.context.current_statements import newest_statements
 from holdfast.recall.context.escape import line
+from holdfast.recall.context.stock_phrases import stock_phrases
 from holdfast.recall.flow import search
 from holdfast.recall.hit_text import shown, statements_of
 from holdfast.recall.hits import Hit, Question
@@ -28,8 +32,10 @@ MOST_KEPT = 400  # ids that are remembered of one session
 FEWEST_WORDS = 3  # of a prompt that shows what it is about
 LOOKED_AT = 8
 PASSAGE_CHARS = 280
-# Clearly relevant: near in meaning, or near enough and of the same words.
-NEAR, NEAR_WITH_WORDS, WORDS = 0.45, 0.3, 0.3
+# Clearly relevant: near in meaning, or near enough and of the same words. In a project of six scenarios of the half to
+# build on, 36 of 67 questions bring their answer so, and 8 of 60 chores bring something; without leaving out stock
+# phrases 13 of 60 (with 0.45, 0.3 and 0.3: 29 of 67, and 5 of 60).
+NEAR, NEAR_WITH_WORDS, WORDS = 0.5, 0.25, 0.25
 WORTH_TELLING = 0.4
 
 
@@ -49,9 +55,12 @@ def reminder(ctx: CallContext, session_id: str, project: str, prompt: str, agent
     reader = ctx.store.read()
     key = ctx.session_key(reader, session_id)
     told = shown_ids(ctx, reader, key)
-    hits = search(ctx, Question(prompt, limit=LOOKED_AT, project=project, agent=agent))
+    question = Question(prompt, limit=LOOKED_AT, project=project, agent=agent)
+    hits = search(ctx, question)
+    note_question(ctx, question, hits, key)
     bearing = [hit for hit in hits if _bears(hit) and not _of_session(hit, key)]
-    said = {id(hit): statements_of(ctx, reader, hit) for hit in bearing}
+    stock = stock_phrases(newest_statements(ctx, reader, project_names(ctx, project), agent)) if bearing else set()
+    said = {id(hit): [one for one in statements_of(ctx, reader, hit) if one.id not in stock] for hit in bearing}
     fresh = [hit for hit in bearing if _tells_more(hit, said[id(hit)], prompt, told)]
     lines: list[str] = []
     ids: list[str] = []
@@ -105,15 +114,15 @@ def shown_ids(ctx: CallContext, reader: Reader, session_key: str) -> set[str]:
     return set(orjson.loads(note.content)) if note is not None else set()
 
 
-def note_shown(ctx: CallContext, session_key: str, ids: Iterable[str]) -> None:
-    """Record that a session was shown these records."""
+def note_shown(ctx: CallContext, session_key: str, ids: Iterable[str], *, anew: bool = False) -> None:
+    """Record that a session was shown these records; `anew`: and has nothing left of what it was shown before."""
     new = tuple(dict.fromkeys(ids))
-    if not new:
+    if not new and not anew:
         return
 
     def store(tx: Tx) -> None:
         known = tx.get(NOTES, ctx.tenant, _note_id(session_key))
-        before = orjson.loads(known.content) if known else []
+        before = orjson.loads(known.content) if known and not anew else []
         kept = list(dict.fromkeys([*before, *new]))[-MOST_KEPT:]
         seq = known.seq if known else tx.next_seq(ctx.tenant)
         content = orjson.dumps(kept).decode()

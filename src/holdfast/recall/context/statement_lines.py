@@ -24,6 +24,8 @@ LEAST_WORTH = 0.12
 FADES_IN = 12
 EARLIER, OUTDATED = "Earlier", "Earlier, perhaps outdated"
 _WORDS = re.compile(r"\w+")
+# One sentence that asks. What it asked for is no wish that stands; open work may be put as a question.
+_ASKS = re.compile(r"(?:(?:can|could|would|will) (?:you|we|i)\b[^.!;:]*[.!?]?|[^.!;:]+\?)", re.IGNORECASE)
 
 
 def sentence_key(text: str) -> str:
@@ -49,13 +51,14 @@ class StatementLine:
 
     @property
     def text(self) -> str:
-        own = sorted(self.said, key=lambda one: one.statement.seq)
-        return " ".join([*map(_alone, own), *map(_below, self.earlier)])
+        # What is marked stands last, as a mark seems to hold for all that follows it.
+        own = sorted(self.said, key=lambda one: (one.earlier, one.statement.seq))
+        return " ".join([*map(_marked, own), *map(_below, self.earlier)])
 
 
-def _alone(one: CurrentStatement) -> str:
-    """The statement; what is newer stands elsewhere, or is not shown."""
-    return f"{one.statement.text} ({_mark(one).lower()})" if one.earlier else one.statement.text
+def _marked(one: CurrentStatement) -> str:
+    """The statement, with a mark if something is newer, which stands elsewhere or is not shown."""
+    return _below(one) if one.earlier else one.statement.text
 
 
 def _below(one: CurrentStatement) -> str:
@@ -87,6 +90,8 @@ def _once(statements: Sequence[CurrentStatement], told: Collection[str]) -> list
     """What is worth showing, newest first, each sentence as it was said last."""
     said, kept = set(told), []
     for one in sorted(statements, key=lambda one: -one.statement.at):
+        if one.statement.kind != "open" and _ASKS.fullmatch(one.statement.text):
+            continue
         if one.statement.worth >= LEAST_WORTH and (key := sentence_key(one.statement.text)) not in said:
             said.add(key)
             kept.append(one)

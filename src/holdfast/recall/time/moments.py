@@ -30,6 +30,7 @@ _MEANT = {
 # Without a number only "past": "last week" is a week of the calendar.
 _LATELY = re.compile(rf"(?:past|last(?! \w+$)) (?:{AMOUNT})?{UNIT}")
 _PART = re.compile(rf"(?P<day>.+) (?P<part>{'|'.join(_PART_BEGINS)})")
+_OF_DAY = re.compile(r"(\d\d?):(\d\d)(?::(\d\d)(?:\.(\d{1,3}))?)?(?: ?utc|z)?")
 _EDGE = re.compile(r"(?P<edge>start|beginning|end) of (?:the )?")
 
 
@@ -43,11 +44,23 @@ def parse_moment(text: str, now: int) -> int | None:
         return None
     if text == "now":
         return now
+    if (hour := _OF_DAY.fullmatch(text)) and (moment := _last_at(hour, now)) is not None:
+        return moment
     try:
         return parse_time(text.replace("/", "-").upper(), "time")
     except InvalidRequest:
         text = text.removeprefix("the ").replace("previous ", "last ")
         return _moment_of_words(_MEANT.get(text, text), min(max(now, 0), _MOST_MS))
+
+
+def _last_at(found: re.Match[str], now: int) -> int | None:
+    """When a clock in UTC last showed that time."""
+    hour, minute, second = int(found[1]), int(found[2]), int(found[3] or 0)
+    if hour > 23 or minute > 59 or second > 59:
+        return None
+    today = now - now % DAY_MS
+    moment = today + ((hour * 60 + minute) * 60 + second) * 1_000 + int((found[4] or "0").ljust(3, "0"))
+    return moment if moment <= now else max(0, moment - DAY_MS)
 
 
 def _moment_of_words(text: str, now: int) -> int | None:

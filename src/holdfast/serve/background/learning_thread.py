@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import dataclasses
 import logging
+from collections.abc import Mapping
 
 from holdfast.context import CallContext
 from holdfast.core.background import BackgroundThread
@@ -22,10 +23,11 @@ from holdfast.settings import Settings
 from holdfast.store.fleet.fleet_port import claimed
 
 JOB = "learning"
-LOOK_SECONDS = 0.5
+LOOK_SECONDS, LONGEST_LOOK_SECONDS, PAUSES = 0.5, 2.0, 4
 PAUSE_SECONDS, LONGEST_PAUSE = 5.0, 300.0
 SUMMARIZED_PER_STEP = 5
 IDLE_LOOK_SECONDS = 60.0  # how often sessions are looked for that had no event for long
+FIRST_LOOKS = 50  # tenants at each of these looks that this server never looked at: there may be thousands
 # All sessions are looked through at the start and then as often as this, the recent ones at each look.
 WHOLE_LOOK_SECONDS = 3_600.0
 
@@ -38,8 +40,9 @@ class LearningThread(BackgroundThread):
     def __init__(self, engine: Engine):
         super().__init__("learning")
         self._engine = engine
-        self._seen = -1  # the last write up to which everything was learnt
-        self._learnt: dict[str, int] = {}  # the same by tenant
+        self._learnt: dict[str, int] = {}  # by tenant, the last write up to which everything was learnt
+        self._noticed: dict[str, int] = {}  # by tenant, the last write that was seen
+        self._rests: dict[str, float] = {}  # when a session would have rested for long that had an event just then
         self._idle_due = 0.0
         self._whole_due: dict[str, float] = {}  # by tenant
         self._vectors = TextVectors()
@@ -59,10 +62,11 @@ class LearningThread(BackgroundThread):
         pause = LOOK_SECONDS
         while not self._stop.is_set():
             self._engine.learning.pause(pause)
-            works = False
+            works, began = False, self._engine.clock.steady()
             try:
                 works = self.learn()
-                pause = LOOK_SECONDS
+                # Under load more is learnt at a time, and less often; a context that waits for it wakes this thread.
+                pause = min(max(LOOK_SECONDS, PAUSES * (self._engine.clock.steady() - began)), LONGEST_LOOK_SECONDS)
             except Restoring:  # another store takes this one's place
                 continue
             except Fault as fault:
@@ -77,27 +81,41 @@ class LearningThread(BackgroundThread):
         """Learn all that is new, of every tenant; False while the memory takes no writes."""
         if self._engine.store.failure() is not None:
             return False
-        last, now = self._engine.store.last_seq(), self._engine.clock.steady()
+        now = self._engine.clock.steady()
         idle = now >= self._idle_due
-        if last == self._seen and not idle:
-            return True
         if idle:
             self._idle_due = now + IDLE_LOOK_SECONDS
-        if all([self._learn_claimed(tenant, idle) for tenant in self._engine.store.read().tenants()]):
-            # What was learnt just now advanced the number; the next look finds nothing new and records it.
-            self._seen = last
+        # What this server wrote is learnt at once. What others did and left, as they were killed, is met once a minute:
+        # were all at it at once, each would look for what is new of every tenant that any of them wrote to.
+        places = self._engine.store.last_seqs(own=not idle)
+        for tenant in self._due(places, now, idle):
+            self._learn_claimed(tenant, places[tenant], now)
         return True
 
-    def _learn_claimed(self, tenant: str, idle: bool) -> bool:
-        """Learn what is new of a tenant; False if another server is at it, which may end before it is done."""
-        last = self._engine.store.last_seq(tenant)
-        if self._learnt.get(tenant) == last and not idle:
-            return True
+    def _due(self, places: Mapping[str, int], now: float, idle: bool) -> list[str]:
+        """The tenants that may have something new. Of those that were never looked at, as all at the start, some."""
+        for tenant, last in places.items():
+            if last > self._noticed.get(tenant, -1):
+                self._noticed[tenant] = last
+                self._rests[tenant] = now + IDLE_MS / 1000
+        due = [
+            tenant
+            for tenant, last in places.items()
+            if self._learnt.get(tenant, -1) < last or (idle and now >= self._rests.get(tenant, now + 1))
+        ]
+        first = [tenant for tenant in due if tenant not in self._learnt]
+        return [tenant for tenant in due if tenant in self._learnt] + first[:FIRST_LOOKS]
+
+    def _learn_claimed(self, tenant: str, last: int, now: float) -> None:
+        """Learn what is new of a tenant, unless another server is at it."""
         with claimed(self._engine.fleet, JOB, tenant) as granted:
             if granted:
                 self._learn_of(tenant)
                 self._learnt[tenant] = last
-        return granted
+                # What was learnt is no event of a session. One that came meanwhile has rested a little later.
+                self._noticed[tenant] = self._engine.store.last_seq(tenant)
+                if now >= self._rests.get(tenant, now) + 2 * IDLE_LOOK_SECONDS:
+                    self._rests.pop(tenant, None)
 
     def _learn_of(self, tenant: str) -> None:
         ctx = dataclasses.replace(self._engine.context(Caller(tenant=tenant, name=JOB)), whole=True)

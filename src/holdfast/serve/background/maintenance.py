@@ -8,6 +8,8 @@ from __future__ import annotations
 
 import dataclasses
 import logging
+from collections import deque
+from math import inf
 
 from holdfast.context import CallContext
 from holdfast.core.background import BackgroundThread
@@ -26,6 +28,7 @@ from holdfast.store.queries.word_update import update_words
 
 INDEX_SECONDS = 1.0
 RECALLS_SECONDS = 5.0
+SWEEP_SECONDS = 0.1  # of each second, while tenants are swept
 JOB = "maintenance"
 
 log = logging.getLogger("holdfast")
@@ -57,6 +60,7 @@ class Maintenance(BackgroundThread):
 
     def _loop(self) -> None:
         clock, due, count_due = self._engine.clock, 0.0, 0.0
+        unswept = deque[str]()
         while not self._stop.wait(INDEX_SECONDS):
             try:
                 if not self._is_well():
@@ -67,9 +71,12 @@ class Maintenance(BackgroundThread):
                     self.keep_recalls()
                 if clock.steady() >= due:
                     due = clock.steady() + self._engine.settings.maintenance_seconds
-                    self.sweep_all()
-                    # What was forgotten leaves the disk as well, also where no search could find it any more.
-                    self._engine.store.compact_words(stop=self._stop.is_set, thorough=True)
+                    unswept = deque(self._engine.store.read().tenants())
+                if unswept:
+                    self._sweep_some(unswept, clock.steady() + SWEEP_SECONDS)
+                    if not unswept:
+                        # What was forgotten leaves the disk as well, also where no search could find it any more.
+                        self._engine.store.compact_words(stop=self._stop.is_set, thorough=True)
             except Fault as fault:
                 log.warning("maintenance: %s (%s)", fault.message, fault.code)
             except Exception as error:  # noqa: BLE001 - a bug in one run must not end all later ones
@@ -90,14 +97,20 @@ class Maintenance(BackgroundThread):
 
     def sweep_all(self) -> None:
         """Retention, decay and old answers of every tenant; without those that another server swept lately."""
+        self._sweep_some(deque(self._engine.store.read().tenants()), inf)
+
+    def _sweep_some(self, unswept: deque[str], until: float) -> None:
+        """Sweep the first tenants, at least one, and take them off the list; of thousands some each second, so that
+        callers are answered meanwhile."""
         # Not the whole pause: each server counts it from another moment, and would find the last sweep just too young.
         every = self._engine.settings.maintenance_seconds / 2
-        for tenant in self._engine.store.read().tenants():
-            if self._stop.is_set():
-                return
+        while unswept and not self._stop.is_set():
+            tenant = unswept.popleft()
             with claimed(self._engine.fleet, JOB, tenant, every) as granted:
                 if granted:
                     self._sweep(dataclasses.replace(self._engine.context(Caller(tenant=tenant, name=JOB)), whole=True))
+            if self._engine.clock.steady() >= until:
+                return
 
     def _sweep(self, ctx: CallContext) -> None:
         plan = plan_sweep(ctx)
@@ -119,6 +132,6 @@ class Maintenance(BackgroundThread):
         if settings.isolated:  # isolated agents must not be drawn together
             return
         # It adds what can be drawn again at any time and touches nothing else, so no snapshot is made before it.
-        if settings.consolidation and self._drawn.get(ctx.tenant) != ctx.store.last_seq():
+        if settings.consolidation and self._drawn.get(ctx.tenant) != ctx.store.last_seq(ctx.tenant):
             draw_insights(ctx, None)
-            self._drawn[ctx.tenant] = ctx.store.last_seq()
+            self._drawn[ctx.tenant] = ctx.store.last_seq(ctx.tenant)

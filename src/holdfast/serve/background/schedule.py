@@ -12,7 +12,7 @@ from holdfast.engine import Engine
 from holdfast.snapshot.create import CreateOptions
 from holdfast.snapshot.remote.layout import StagedMemory
 from holdfast.snapshot.repo.context import SnapshotContext, snapshot_context
-from holdfast.snapshot.repo.jobs import read_works
+from holdfast.snapshot.repo.jobs import EXCHANGES, done_works
 from holdfast.snapshot.scrub import check_next
 from holdfast.snapshot.status import age_of_newest
 from holdfast.snapshot.sync.queue import NOTHING, send_waiting
@@ -23,7 +23,6 @@ from holdfast.store.port import Store
 
 JOB = "snapshot"
 LOOK_SECONDS = 60.0
-EXCHANGES = ("restore", "undo", "merge")
 
 log = logging.getLogger("holdfast")
 
@@ -117,10 +116,9 @@ class SnapshotSchedule(BackgroundThread):
 def _last_exchange(context: SnapshotContext) -> int | None:
     """When a restore, an undo or a merge made another memory the live one, if no snapshot was made since. Until then
     the newest is of what was replaced, and a restore of the newest gets that."""
-    for work in read_works(context.home):
-        if (work.tenant, work.agent, work.code) == (context.tenant, context.agent, None) and work.ended is not None:
-            if work.operation == "create":
-                return None
-            if work.operation in EXCHANGES:
-                return work.began
+    for work in done_works(context.home, context.tenant, context.agent):
+        if work.operation == "create":
+            return None
+        if work.operation in EXCHANGES:
+            return work.began
     return None

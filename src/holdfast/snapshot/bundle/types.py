@@ -59,6 +59,7 @@ class Capture:
     left: tuple[SkippedItem, ...] = ()
     redaction: Redaction = field(default_factory=lambda: Redaction(applied=False))
     store_schema: int = 0
+    journal: str = ""  # up to where the vault had the journal then
 
 
 @dataclass(frozen=True, slots=True)

@@ -17,8 +17,9 @@ import orjson
 
 from holdfast.core.model import EVERYBODY, Address, Memory, Note, Slot
 from holdfast.snapshot.merge.conflict_rules import RULES, MergeRule, Prefer, Resolution, Side, same, set_aside, settle
-from holdfast.snapshot.merge.versions import DivergedVersions, Gone, merge_line
+from holdfast.snapshot.merge.versions import DivergedVersions, merge_line
 from holdfast.store.port import Condition, Reader, Store, Table, Tx, where
+from holdfast.store.queries.removals import removed_ids
 from holdfast.store.tables import (
     ADDRESSES,
     AUDIT,
@@ -35,8 +36,6 @@ from holdfast.store.tables import (
 
 BATCH = 500
 TITLE_CHARS = 80
-# What takes records away, as the audit log calls it.
-REMOVING = ("forget", "governance_delete", "auto_forget", "purge", "slot_delete")
 
 How = Literal["version", "note", "address", "kept"]
 """What became of the one that lost: an earlier version, a note, another address. kept: removed on one side, and changed
@@ -97,7 +96,7 @@ class _RecordMerger:
     def __init__(self, store: Store, other: Reader, tenant: str, prefer: Prefer):
         self._store, self._other, self._tenant, self._prefer = store, other, tenant, prefer
         self._base = store.read()
-        self._gone_base, self._gone_other = (_removed(side, tenant) for side in (self._base, other))
+        self._gone_base, self._gone_other = (removed_ids(side, tenant) for side in (self._base, other))
         self._gone: set[str] = set()  # removed here, or on the other side
         self._sessions: set[str] = set()  # whose observations are to be counted again
         self._done = MergedRecords()
@@ -345,15 +344,6 @@ def _write(tx: Tx, steps: Iterable[Step], tenant: str) -> None:
         else:
             seq = tx.next_seq(tenant) if step.known is None else step.known.seq
             tx.replace(step.table, dataclasses.replace(step.record, seq=seq))
-
-
-def _removed(side: Reader, tenant: str) -> Gone:
-    """What a side removed on purpose, and when last."""
-    found: dict[str, int] = {}
-    for entry in side.each(AUDIT, tenant, Condition("operation", "in", REMOVING)):
-        for id in entry.target_ids:
-            found[id] = max(found.get(id, 0), entry.at)
-    return found
 
 
 def _line_of(side: Reader, tenant: str, root: str) -> list[Memory]:

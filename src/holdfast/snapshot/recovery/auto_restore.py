@@ -31,14 +31,15 @@ class FirstRestore:
     created_at: int
     restored_at: int
     told_at: int | None = None
+    upto: int = 0  # the moment to which the journal brought it; 0: there was none
 
     @property
     def message(self) -> str:
         made = f"{iso(self.created_at)[:16].replace('T', ' ')} UTC"
-        return (
-            f"The data folder was empty, so it was restored from the vault: snapshot {self.id} of {made}. "
-            "Later writes are not included."
-        )
+        begin = f"The data folder was empty, so it was restored from the vault: snapshot {self.id} of {made}"
+        if self.upto:
+            return f"{begin}, and the journal up to {iso(self.upto)[:19].replace('T', ' ')} UTC."
+        return f"{begin}. Later writes are not included."
 
     def is_shown(self, now_ms: int) -> bool:
         """Whether status and doctor still report it."""
@@ -49,13 +50,13 @@ class FirstRestore:
         return self.is_shown(now_ms) and (self.told_at is None or now_ms < self.told_at + TOLD_MS)
 
 
-def note_restore(home: Path, identity: Identity, now_ms: int) -> FirstRestore:
+def note_restore(home: Path, identity: Identity, now_ms: int, upto: int = 0) -> FirstRestore:
     """Note a restore.
 
     Raises:
         StorageFull, StorageFailed: the note cannot be written.
     """
-    return _write(home, FirstRestore(identity.id, identity.created_at, now_ms))
+    return _write(home, FirstRestore(identity.id, identity.created_at, now_ms, upto=upto))
 
 
 def note_reported(home: Path, found: FirstRestore, now_ms: int) -> FirstRestore:
@@ -68,7 +69,7 @@ def first_restore(home: Path) -> FirstRestore | None:
     with suppress(OSError, ValueError, TypeError):
         with (home / NOTE).open("rb") as file:
             found = FirstRestore(**orjson.loads(file.read(_MOST_BYTES)))
-        numbers = (found.created_at, found.restored_at, found.told_at or 0)
+        numbers = (found.created_at, found.restored_at, found.told_at or 0, found.upto)
         if isinstance(found.id, str) and all(isinstance(one, int) for one in numbers):
             return found
     return None

@@ -14,14 +14,14 @@ from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 
 from holdfast.core.errors import Fault, InvalidSettings, RestorePending, VaultRefused
-from holdfast.snapshot.bundle.types import Identity
+from holdfast.snapshot.journal.journal_moment import has_journal
 from holdfast.snapshot.recovery.pending_restore import BEGIN_EMPTY, begin_waiting, is_waiting
 from holdfast.snapshot.recovery.restore_hints import way_back
 from holdfast.snapshot.remote.colony import ColonySnapshots, is_colony
 from holdfast.snapshot.remote.transfer import is_missing, list_vault
 from holdfast.snapshot.repo.context import SnapshotContext
 from holdfast.snapshot.resolve import LATEST, SnapshotSelector
-from holdfast.snapshot.restore import plant, restore
+from holdfast.snapshot.restore import RestoreResult, plant, restore
 from holdfast.snapshot.sources.capture import folders_of
 from holdfast.snapshot.switch import ORIGIN
 from holdfast.store.data_folder import DataFolder
@@ -37,9 +37,8 @@ _MOUNT = (
 )
 
 
-def begin_from_vault(context: SnapshotContext, folder: DataFolder) -> Identity | None:
-    """Restore the newest snapshot of this memory into a folder without a generation; which one, or None if the vault
-    holds none.
+def begin_from_vault(context: SnapshotContext, folder: DataFolder) -> RestoreResult | None:
+    """Restore what the vault has of this memory into a folder without a generation; None if the vault holds none.
 
     Raises:
         RestorePending: it could not be restored; the hint names the next step.
@@ -48,15 +47,15 @@ def begin_from_vault(context: SnapshotContext, folder: DataFolder) -> Identity |
     with _pending(context):
         if not has_any(context):
             return None
-        return plant(context, SnapshotSelector(LATEST, vault=context.settings.vault), folder).manifest.identity
+        return plant(context, SnapshotSelector(LATEST, vault=context.settings.vault), folder)
 
 
-def fill_from_vault(context: SnapshotContext) -> Identity | None:
+def fill_from_vault(context: SnapshotContext) -> RestoreResult | None:
     """The same for a live memory with nothing in it. Its tokens stay. Faults as of `begin_from_vault`."""
     with _pending(context):
         if not has_any(context):
             return None
-        return restore(context, SnapshotSelector(LATEST, vault=context.settings.vault)).manifest.identity
+        return restore(context, SnapshotSelector(LATEST, vault=context.settings.vault))
 
 
 def is_blank(context: SnapshotContext, reader: Reader) -> bool:
@@ -86,7 +85,7 @@ def has_any(context: SnapshotContext) -> bool:
             f"vault: {vault.place} does not exist, and this memory may be in it",
             hint=_MOUNT,
         )
-    found = bool(list_vault(vault, context.tenant, context.agent))
+    found = bool(list_vault(vault, context.tenant, context.agent)) or has_journal(vault, context.tenant, context.agent)
     if not found and is_waiting(context.home):
         raise VaultRefused(f"vault: {vault.place} has no snapshot of this memory, but may have held one", hint=_MOUNT)
     return found

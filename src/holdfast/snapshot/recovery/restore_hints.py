@@ -45,6 +45,8 @@ def way_back(context: SnapshotContext, cause: Fault) -> str:
             f"{said}{_without_identity(context)}Set HOLDFAST_SNAPSHOT_IDENTITY to the file with the age "
             f"identity that decrypts it, or pass the file once: {_restoring(context, LATEST, *IDENTITY)}"
         )
+    if "missing" in cause.details:
+        return f"Restore what comes before it: {_restoring(context, LATEST, '--partial')}"
     if isinstance(cause, SnapshotDamaged | DataDamaged):
         return older(context, _latest_id(context))
     return cause.hint

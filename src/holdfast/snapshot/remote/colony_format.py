@@ -32,8 +32,8 @@ from holdfast.protocol.access import check_writable, stored_keys
 from holdfast.protocol.sameness import with_hash
 from holdfast.redact import redact_value
 from holdfast.snapshot.bundle.types import Identity
-from holdfast.snapshot.merge.records import REMOVING
 from holdfast.store.port import Condition, Reader, Store, Table, Tx
+from holdfast.store.queries.removals import REMOVING
 from holdfast.store.tables import (
     ACTIONS,
     ADDRESSES,

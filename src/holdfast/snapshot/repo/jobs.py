@@ -106,6 +106,16 @@ def read_works(home: Path) -> list[Job]:
     return [work for row in rows if (work := _work(row))] if isinstance(rows, list) else []
 
 
+EXCHANGES = ("restore", "undo", "merge")  # make another memory the live one
+
+
+def done_works(home: Path, tenant: str, agent: str) -> Iterator[Job]:
+    """What ended well of a memory's, the newest first."""
+    for work in read_works(home):
+        if (work.tenant, work.agent, work.code) == (tenant, agent, None) and work.ended is not None:
+            yield work
+
+
 def _work(row: Any) -> Job | None:
     match row:
         case {"operation": str(), "tenant": str(), "agent": str(), "began": int(), **rest} if set(rest) <= _OPTIONAL:

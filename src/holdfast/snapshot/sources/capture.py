@@ -33,7 +33,8 @@ def capture_memory(context: SnapshotContext, staging: Path, *, redact: bool, che
     captured = live_memory(context).capture(store, context.tenant, check=check)
     around = capture_around(context, staging, store, redact=redact)
     staged = (StagedFile(STORE, "store", store), *around.staged)
-    return Capture(staged, around.left, around.redaction, captured.schema)
+    journal = captured.journal.text if captured.journal else ""
+    return Capture(staged, around.left, around.redaction, captured.schema, journal)
 
 
 def capture_around(context: SnapshotContext, staging: Path, database: Path, *, redact: bool) -> Capture:

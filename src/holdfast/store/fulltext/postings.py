@@ -10,7 +10,7 @@ from __future__ import annotations
 from array import array
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
-from typing import Any, Literal, TypeAlias
+from typing import Literal, TypeAlias
 
 from holdfast.store.fulltext.word_database import Database
 from holdfast.store.port import IndexText
@@ -38,8 +38,12 @@ class WordRow:
     seq: int
     at: int
     length: int
-    terms: list[str]
-    weights: array[int]
+    terms: str  # as they are stored: in order, each on a line of its own
+    weights: bytes
+
+    @property
+    def listed(self) -> list[str]:
+        return self.terms.split("\n") if self.terms else []
 
 
 # For each term the places where it stands and how heavily, as little-endian numbers. No arrays: there are tens of
@@ -48,10 +52,10 @@ Postings: TypeAlias = dict[str, tuple[bytearray, bytearray]]
 WEIGHT_BYTES = 2
 
 
-def post(postings: Postings, place_bytes: Literal[2, 4], place: int, row: WordRow) -> None:
+def post(postings: Postings, place_bytes: Literal[2, 4], place: int, terms: Sequence[str], weights: bytes) -> None:
     """Put a row under each of its terms."""
-    at, weights = place.to_bytes(place_bytes, "little"), row.weights.tobytes()
-    for first, term in zip(range(0, len(weights), WEIGHT_BYTES), row.terms, strict=True):
+    at = place.to_bytes(place_bytes, "little")
+    for first, term in zip(range(0, len(weights), WEIGHT_BYTES), terms, strict=True):
         entry = postings.get(term)
         if entry is None:
             entry = postings[term] = (bytearray(), bytearray())
@@ -91,16 +95,10 @@ def packings(text: IndexText) -> list[tuple[int, int, str, bytes]]:
     return [pack(text), pack(replace(text, codes=""))] if text.codes else [pack(text)]
 
 
-def unpack(row: Sequence[Any]) -> WordRow:
-    doc, seq, at, length, terms, packed = row
-    weights = array("H")
-    weights.frombytes(packed)
-    return WordRow(doc, seq, at, length, terms.split("\n") if terms else [], weights)
-
-
 def rows_after(db: Database, tenant: str, doc: int, limit: int = ALL) -> Iterator[WordRow]:
     """The rows of a tenant past a doc, in order."""
-    return map(unpack, db.execute(f"{SELECT} WHERE tenant = ? AND doc > ? ORDER BY doc LIMIT ?", (tenant, doc, limit)))
+    rows = db.execute(f"{SELECT} WHERE tenant = ? AND doc > ? ORDER BY doc LIMIT ?", (tenant, doc, limit))
+    return (WordRow(*row) for row in rows)
 
 
 def gone_after(db: Database, tenant: str, place: int) -> list[tuple[int, int]]:

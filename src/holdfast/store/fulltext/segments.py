@@ -53,7 +53,7 @@ def draft(rows: Iterable[WordRow]) -> SegmentDraft:
         made.seqs.append(row.seq)
         made.ats.append(row.at)
         made.lengths.append(row.length)
-        post(made.postings, 2, place, row)
+        post(made.postings, 2, place, row.listed, row.weights)
     return made
 
 

@@ -21,11 +21,9 @@ from holdfast.store.fulltext.postings import gone_after, rows_after
 from holdfast.store.fulltext.word_database import Database
 from holdfast.store.port import WordCount, WordHits
 
-# Rows of all tenants together that are kept in memory while not compacted: 3.4 kB each where they have 60 words, and
-# more with what the allocator keeps. With 100,000 a server of 1,000 tenants took 887 MB, with 16,000 it took 422
-# (bench/fleet/tenants.py). A compacted one takes a fiftieth of that. Past it the tenant that was searched longest ago
-# is read anew when needed.
-HELD, COMPACTED = 8_000, 50
+# What is kept in memory of the words of all tenants together, in bytes: see `Tail.size`. Past it the tenant that was
+# searched longest ago is read anew when needed. A doc that is compacted takes its numbers, and some masks.
+HELD, COMPACTED_BYTES = 24_000_000, 110
 
 
 class TenantWords:
@@ -34,6 +32,7 @@ class TenantWords:
     def __init__(self) -> None:
         self.lock = threading.Lock()
         self.version = -1
+        self.place: int | None = None  # up to which change this is known, where the database has a number for it
         self.segments: dict[int, Part] = {}
         self.tail = Tail()
         self.seen = 0  # the last doc in the tail, or compacted
@@ -41,8 +40,11 @@ class TenantWords:
         self.documents = 0
         self.words = 0.0
 
-    def catch_up(self, db: Database, tenant: str) -> bool:
-        """Bring this to the moment that `db` sees; False if this is already past it."""
+    def catch_up(self, db: Database, tenant: str, place: int | None = None) -> bool:
+        """Bring this to the moment that `db` sees, of which the place may be known; False if this is already past
+        it."""
+        if place is not None and place == self.place:
+            return True
         state: Any = db.execute("SELECT version, folded FROM word_states WHERE tenant = ?", (tenant,)).get or (0, 0)
         version, compacted = state
         if version < self.version:
@@ -57,6 +59,7 @@ class TenantWords:
         if gone:
             self._kill([doc for _, doc in gone])
             self.heard = gone[-1][0]
+        self.place = None if place is None else max(place, self.place or 0)
         return True
 
     def _load(self, db: Database, tenant: str, version: int, compacted: int) -> None:
@@ -74,8 +77,9 @@ class TenantWords:
         return [(segment, PartPostings(part, part.live, part.dead)) for segment, part in held]
 
     def size(self) -> int:
-        """What this takes in memory, in rows that are not compacted."""
-        return 1 + len(self.tail.docs) + sum(len(part.docs) for part in self.segments.values()) // COMPACTED
+        """What this takes in memory, about, in bytes."""
+        compacted = sum(len(part.docs) for part in self.segments.values())
+        return 1 + self.tail.size() + COMPACTED_BYTES * compacted
 
     def _count(self, length: float) -> None:
         self.documents += 1
@@ -97,6 +101,7 @@ def _segment(db: Database, tenant: str, segment: int) -> Part:
     return Part(docs, seqs, ats, lengths, live, by_seq=np.argsort(seqs, kind="stable"))
 
 
+PlaceOf = Callable[[Database, Any], int]  # a number that grows with each change of a tenant's words
 Check = Callable[[list[int]], set[int]]  # those of given records that meet what the index does not know
 
 
@@ -126,7 +131,9 @@ class _Candidates:
 class WordIndex:
     """The words of all tenants, as far as this process has read them; shared by its readers."""
 
-    def __init__(self) -> None:
+    def __init__(self, place_of: PlaceOf | None = None) -> None:
+        """With `place_of` one look tells that nothing changed: where each is a round trip."""
+        self._place_of = place_of
         self._lock = threading.Lock()
         self._tenants: OrderedDict[str, TenantWords] = OrderedDict()  # the last used last
         self._sizes: dict[str, int] = {}
@@ -189,8 +196,9 @@ class WordIndex:
         while True:
             db.execute("BEGIN")
             try:
+                place = self._place_of(db, tenant) if self._place_of else None
                 with words.lock:
-                    parts = words.parts(terms, bounds) if words.catch_up(db, tenant) else None
+                    parts = words.parts(terms, bounds) if words.catch_up(db, tenant, place) else None
                     sizes = words.documents, words.words
                     self._hold(tenant, words)
                 if parts is not None:

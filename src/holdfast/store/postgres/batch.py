@@ -5,14 +5,16 @@ smaller one of that space, however many servers write.
 
 Two servers that wait for each other's spaces would wait until the database ends one of them, a second later. So a
 transaction waits for a space only in the order of the tenants' names; one out of order it takes if that is free, and
-otherwise the job is run again at the beginning of another transaction.
+otherwise the job is run again, alone in another transaction that waits for what it needs.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
+from typing import Any
 
+import psycopg
 from psycopg import errors, sql
 
 from holdfast.core.errors import Fault, Restoring
@@ -24,8 +26,14 @@ FIRST = "gen-000001"  # the generation of a memory that was never restored
 
 _LIVE = "SELECT live FROM tenants WHERE tenant = %s FOR SHARE NOWAIT"
 _LOCK = "SELECT last_seq, watched_until > clock_timestamp() FROM spaces WHERE space = %s FOR UPDATE"
+# All at once, each row by its key: a round trip for each would keep the locks for longer.
+_LAST = (
+    "UPDATE spaces AS s SET last_seq = g.last FROM unnest(%s::bigint[], %s::bigint[]) AS g(space, last) "
+    "WHERE s.space = g.space RETURNING pg_current_xact_id()::text"
+)
 _TALLY = (
-    "INSERT INTO tallies VALUES (%s, %s, %s, %s) ON CONFLICT (space, source) DO UPDATE "
+    "INSERT INTO tallies SELECT * FROM unnest(%s::bigint[], %s::text[], %s::bigint[], %s::numeric[]) "
+    "ON CONFLICT (space, source) DO UPDATE "
     "SET rows = tallies.rows + excluded.rows, sum = tallies.sum + excluded.sum"
 )
 
@@ -33,7 +41,8 @@ _TALLY = (
 class Batch:
     """The state of one open transaction; used by one thread."""
 
-    def __init__(self, db: Connection):
+    def __init__(self, db: Connection, *, patient: bool = False):
+        """`patient`: wait for spaces out of their order as well."""
         self.db = db
         self.view = View(db)
         self._spaces: dict[str, int] = {}
@@ -42,6 +51,8 @@ class Batch:
         self.growth = Growth()
         self.stored_usage: dict[str, Usage] = {}  # of tenants that were asked for: see usage.py
         self._waits = True
+        self._patient = patient
+        self._changed: psycopg.Cursor[tuple[Any, ...]] | None = None
 
     def existing(self, tenant: str) -> int | None:
         """The tenant's space, locked until the transaction ends; None if it has none yet."""
@@ -68,14 +79,20 @@ class Batch:
         """The tenant's space if this transaction has locked it already."""
         return self._spaces.get(tenant)
 
+    def given(self) -> dict[str, int]:
+        """The last number by tenant, of all that are locked."""
+        return {tenant: self._last[space] for tenant, space in self._spaces.items()}
+
     def is_watched(self, space: int) -> bool:
         """Whether a server has live readers of a space that is locked."""
         return space in self._watched
 
     def _lock(self, tenant: str, space: int) -> int:
-        db, in_turn = self.view.see(space), self._waits and all(tenant > held for held in self._spaces)
+        in_turn = self._patient or (self._waits and all(tenant > held for held in self._spaces))
         try:
-            row = db.execute(_LOCK if in_turn else f"{_LOCK} NOWAIT".encode(), (space,)).fetchone()
+            with self.db.pipeline():  # with the name of the space in one round trip
+                db = self.view.see(space)
+                row = db.execute(_LOCK if in_turn else f"{_LOCK} NOWAIT".encode(), (space,)).fetchone()
         except (errors.LockNotAvailable, errors.DeadlockDetected) as error:
             fault = Restoring("write: another server holds this memory, perhaps to restore it")
             fault.out_of_turn = not in_turn or isinstance(error, errors.DeadlockDetected)
@@ -130,17 +147,20 @@ class Batch:
             for key, (rows, checksums) in one.items():
                 have = total.get(key, (0, 0))
                 total[key] = (have[0] + rows, have[1] + checksums)
-        # All at once, each row by its key: a round trip for each space would keep their locks for longer.
-        with self.view.see(EVERY_SPACE).cursor() as cursor:
-            if self._spaces:
-                changed = [(self._last[space], space) for space in self._spaces.values()]
-                cursor.executemany("UPDATE spaces SET last_seq = %s WHERE space = %s", changed)
+        spaces = list(self._spaces.values())
+        with self.db.pipeline():
+            db = self.view.see(spaces[0] if len(spaces) == 1 else EVERY_SPACE)
+            if spaces:
+                self._changed = db.execute(_LAST, (spaces, [self._last[space] for space in spaces]))
             if total:
-                cursor.executemany(_TALLY, [(*key, *value) for key, value in sorted(total.items())])
+                counted = [(*key, *value) for key, value in sorted(total.items())]
+                db.execute(_TALLY, [list(column) for column in zip(*counted, strict=True)])
 
     def number(self) -> tuple[str, str] | None:
-        """The number of the transaction, with the timeline that gave it out; None if it has written nothing."""
-        row = self.db.execute("SELECT pg_current_xact_id_if_assigned()::text").fetchone()
+        """The number of the transaction once all is recorded, with the timeline that gave it out; None if it has
+        written nothing."""
+        asked = self._changed or self.db.execute("SELECT pg_current_xact_id_if_assigned()::text")
+        row = asked.fetchone()
         return None if row is None or row[0] is None else (row[0], self.db.timeline)
 
 

@@ -1,8 +1,8 @@
 """One writer with group commit: the caller whose turn it is runs every job that waits, in one transaction.
 
-Each job has a savepoint of its own: one that raises is rolled back alone. Results are given back once the transaction
-is committed. A job that could not be run because the connection was lost, or because two servers waited for each
-other, is run once more if its caller allows that, or if it had not begun.
+Each of several jobs has a savepoint of its own: one that raises is rolled back alone. Results are given back once the
+transaction is committed. A job that could not be run because the connection was lost, or because two servers waited for
+each other, is run once more if its caller allows that, or if it had not begun.
 
 A connection that is lost while it commits leaves open whether it did. The server is asked by the number of the
 transaction, as long as it is the same server: one that was promoted may have given that number to another.
@@ -14,7 +14,7 @@ import threading
 import time
 from collections import deque
 from collections.abc import Callable
-from contextlib import suppress
+from contextlib import nullcontext, suppress
 from typing import Any, TypeVar
 
 import psycopg
@@ -37,16 +37,18 @@ T = TypeVar("T")
 # A batch holds its locks while it runs: enough to share a commit, not so many that the first waits long.
 BATCH = 64
 _UNKNOWN = "Send the request again with the same idempotency key, or check whether it was stored."
+LATE = 3  # so often a job is run again that came out of turn
 _TRIES, _PAUSE_SECONDS = 50, 0.1
 
 
 class _Job:
-    __slots__ = ("again", "done", "error", "result", "run")
+    __slots__ = ("again", "done", "error", "late", "result", "run")
 
     def __init__(self, run: Callable[[Tx], Any], again: bool):
         self.run = run
         self.again = again
         self.done = False
+        self.late = 0  # how often it came out of turn
         self.result: Any = None
         self.error: BaseException | None = None
 
@@ -84,6 +86,7 @@ class GroupCommit:
         self._turn = threading.Lock()
         self._queue: deque[_Job] = deque()
         self._running = threading.local()  # the batch that this thread runs, while it does
+        self.written: dict[str, int] = {}  # by tenant, the last number that was given out here and committed
 
     def write(self, run: Callable[[Tx], T], again: bool = False) -> T:
         running: _Running | None = getattr(self._running, "now", None)
@@ -93,11 +96,19 @@ class GroupCommit:
         self._queue.append(job)
         with self._turn:
             while not job.done:
-                self._lead([self._queue.popleft() for _ in range(min(BATCH, len(self._queue)))])
+                self._lead(self._next())
         if job.error is not None:
             error, job.error = job.error, None
             raise error
         return job.result  # type: ignore[no-any-return]
+
+    def _next(self) -> list[_Job]:
+        """The jobs of the next transaction. One that came out of turn is alone in its own, and waits for what it needs:
+        should another wait for this one, the database ends one of them after a second."""
+        jobs = [self._queue.popleft()]
+        while self._queue and len(jobs) < BATCH and not (jobs[0].late or self._queue[0].late):
+            jobs.append(self._queue.popleft())
+        return jobs
 
     def _lead(self, jobs: list[_Job]) -> None:
         """Run the jobs. If what failed is none of theirs, those that may be run again are, each alone."""
@@ -118,7 +129,7 @@ class GroupCommit:
         running: _Running | None = None
         try:
             with self._pool.connection() as db:
-                running = _Running(Batch(db), self._index, self._telling)
+                running = _Running(Batch(db, patient=bool(jobs[0].late)), self._index, self._telling)
                 self._commit(running, jobs)
         except PoolTimeout as error:  # it was waited for as long as a request waits
             return _Failure(fault_of(error), begun=False, final=True)
@@ -126,6 +137,8 @@ class GroupCommit:
             failure = self._failure(error, running)
             if running is None or failure is not None:
                 return failure
+        if running.finished:
+            self.written.update(running.batch.given())
         for tx in running.finished:
             for event in tx.events:
                 self._publish(event)
@@ -133,12 +146,14 @@ class GroupCommit:
         return None
 
     def _settle(self, jobs: list[_Job]) -> None:
-        """Hand back the results. A job that came out of turn stored nothing: it is the first of the next transaction,
-        which waits for what it needs."""
+        """Hand back the results. A job that came out of turn stored nothing: it is run again, in the next
+        transaction."""
         for job in reversed(jobs):
-            job.done = job is jobs[0] or not (isinstance(job.error, Restoring) and job.error.out_of_turn)
+            out_of_turn = isinstance(job.error, Restoring) and job.error.out_of_turn
+            job.done = not out_of_turn or job.late == LATE
             if not job.done:
                 job.error = None
+                job.late += 1
                 self._queue.appendleft(job)
 
     def _failure(self, error: psycopg.Error, running: _Running | None) -> _Failure | None:
@@ -177,7 +192,10 @@ class GroupCommit:
         try:
             self._running.now = running
             for job in jobs:
-                running.run(job)
+                running.run(job, alone=len(jobs) == 1)
+            if not running.finished:
+                db.execute("ROLLBACK")
+                return
             note_events(running.batch, self._server, (event for tx in running.finished for event in tx.events))
             running.batch.record(tx.tallies for tx in running.finished)
             keep_usage(running.batch)
@@ -203,20 +221,21 @@ class _Running:
         self.number: tuple[str, str] | None = None  # of the transaction that is being committed, and its timeline
         self._depth = 0
 
-    def run(self, job: _Job) -> None:
+    def run(self, job: _Job, alone: bool) -> None:
+        """A job that is alone needs no savepoint: if it fails, the transaction goes with it."""
         try:
-            job.result = self.nested(job.run)
+            job.result = self.nested(job.run, alone)
         except (psycopg.OperationalError, psycopg.InterfaceError, StoreUnreachable) as error:
             raise _cause(error) from error
         except BaseException as error:  # noqa: BLE001 - handed to the waiting thread, which raises it
             job.error = error
 
-    def nested(self, run: Callable[[Tx], T]) -> T:
+    def nested(self, run: Callable[[Tx], T], alone: bool = False) -> T:
         tx = PostgresTx(self.batch, self._index, self._telling)
         before = len(self.finished)
         self._depth += 1
         try:
-            with self.batch.savepoint(f"job{self._depth}"):
+            with nullcontext() if alone else self.batch.savepoint(f"job{self._depth}"):
                 result = run(tx)
         except BaseException:
             del self.finished[before:]  # writes made inside this one go with it

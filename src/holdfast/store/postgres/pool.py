@@ -9,9 +9,10 @@ from __future__ import annotations
 
 import re
 import select
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import AbstractContextManager, contextmanager
 from functools import lru_cache
+from itertools import islice
 from typing import Any, Final, Literal, TypeAlias
 
 import psycopg
@@ -268,6 +269,8 @@ def moment(pool: Pool) -> Iterator[View]:
                 db.execute("ROLLBACK")
 
 
+_LIST = re.compile(r"IN \(\?(?:, \?)*\)")
+_VALUES = re.compile(rf"{_LIST.pattern}|\?")
 _BEGIN = b"BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY"  # what is read in one transaction is of one moment
 
 
@@ -301,13 +304,14 @@ class WordDatabase:
         if sql == "BEGIN":
             self._begins = True
             return Rows(self._db.cursor())
+        statement, listed = _translated(sql), _listed(sql, values)
         if self._begins:
             self._begins = False
             with self._db.pipeline():
                 self._db.execute(_BEGIN)
-                first = self._db.execute(_translated(sql), tuple(values), binary=True)
+                first = self._db.execute(statement, listed, binary=True)
             return Rows(first)
-        return Rows(self._db.execute(_translated(sql), tuple(values), binary=True))
+        return Rows(self._db.execute(statement, listed, binary=True))
 
     def executemany(self, sql: str, many: Iterable[Any], /) -> None:
         with self._db.cursor() as cursor:
@@ -319,5 +323,19 @@ class WordDatabase:
 
 @lru_cache(maxsize=512)
 def _translated(sql: str) -> bytes:
-    """A statement of the word index in PostgreSQL's SQL."""
-    return re.sub(r"\btenant\b", "space", sql).replace("?", "%s").encode()
+    """A statement of the word index in PostgreSQL's SQL. A list of values is one, so that a statement is prepared once
+    and not for each number of them."""
+    listed = _LIST.sub("= ANY(?)", sql)
+    return re.sub(r"\btenant\b", "space", listed).replace("?", "%s").encode()
+
+
+def _listed(sql: str, values: Sequence[Any]) -> tuple[Any, ...]:
+    """The values of a statement, those of a list as one."""
+    rest = iter(values)
+    return tuple(next(rest) if count is None else list(islice(rest, count)) for count in _counts(sql))
+
+
+@lru_cache(maxsize=512)
+def _counts(sql: str) -> tuple[int | None, ...]:
+    """What the values of a statement are, in order: None for one, for a list how many it has."""
+    return tuple(one.count("?") if one.startswith("IN") else None for one in _VALUES.findall(sql))

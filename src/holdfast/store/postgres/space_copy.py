@@ -6,12 +6,12 @@ database has the space.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from itertools import groupby, islice
+from operator import itemgetter
 from pathlib import Path
 from typing import Any
-
-import numpy as np
 
 from holdfast.core.errors import DataDamaged
 from holdfast.store.engine_port import CapturedFile
@@ -19,7 +19,8 @@ from holdfast.store.port import Table
 from holdfast.store.portable import FileReader, FileVector, FileWriter, check_store, describe
 from holdfast.store.postgres.batch import new_space
 from holdfast.store.postgres.pool import EVERY_SPACE, Connection, View
-from holdfast.store.postgres.vectors.vector_rows import numbers_of, vector_rows
+from holdfast.store.postgres.vectors.code_cache import numbers_in
+from holdfast.store.postgres.vectors.vector_rows import vector_rows
 from holdfast.store.rows import shape_of
 from holdfast.store.tables import ANSWERS, TABLES, TOKENS
 
@@ -73,7 +74,7 @@ def _write(db: Connection, writer: FileWriter, space: int, tenant: str, tables: 
         columns = (*shape_of(table).columns, "checksum")
         writer.insert(table.name, columns, stream(db, table.name, columns, space, "seq"))
     for name, columns in DERIVED.items():
-        rows = ((tenant, *row) for row in stream(db, name, columns, space, columns[0]))
+        rows = map((tenant,).__add__, stream(db, name, columns, space, columns[0]))
         writer.insert(name, ("tenant", *columns), rows)
     followed = ("source", "model", "upto")
     writer.insert("followed", followed, stream(db, "followed", followed, space, "source"))
@@ -86,15 +87,29 @@ def _write(db: Connection, writer: FileWriter, space: int, tenant: str, tables: 
 def stream(db: Connection, table: str, columns: Sequence[str], space: int, order: str) -> Iterator[tuple[Any, ...]]:
     sql = f"SELECT {', '.join(columns)} FROM {table} WHERE space = %s ORDER BY {order}"
     with db.cursor("holdfast_capture", binary=True) as cursor:
-        cursor.itersize = AT_ONCE
-        yield from cursor.execute(sql.encode(), (space,))
+        cursor.execute(sql.encode(), (space,))
+        for rows in _ahead(lambda: cursor.fetchmany(AT_ONCE)):
+            yield from rows
+
+
+def _ahead(fetch: Callable[[], list[tuple[Any, ...]]]) -> Iterator[list[tuple[Any, ...]]]:
+    """What is fetched until nothing comes. While one part is in use, the database prepares the next."""
+    rows = fetch()
+    if len(rows) < AT_ONCE:
+        yield rows
+        return
+    with ThreadPoolExecutor(1) as thread:
+        while rows:
+            coming = thread.submit(fetch)
+            yield rows
+            rows = coming.result()
 
 
 def stream_vectors(db: Connection, space: int) -> Iterator[FileVector]:
-    columns = ("seq", "model", "hash", "numbers")
+    columns = ("seq", "model", "dims", "hash", "halfvec_send(numbers)")
     rows = stream(db, "vectors", columns, space, "seq, part")
-    for (seq, model, hash), parts in groupby(rows, key=lambda row: row[:3]):
-        yield FileVector(seq, model, hash, np.array([numbers_of(part[3]) for part in parts], np.float16))
+    for (seq, model, dims, hash), parts in groupby(rows, key=itemgetter(0, 1, 2, 3)):
+        yield FileVector(seq, model, hash, numbers_in([part[4] for part in parts], dims))
 
 
 def load(view: View, path: Path, tenant: str, generation: str, *, whole: bool = False) -> int:

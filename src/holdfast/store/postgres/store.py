@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from typing import Any, TypeVar
 
@@ -32,6 +32,15 @@ log = logging.getLogger("holdfast")
 # Rows in a new segment, and how many of those become one: few rows are read for a question that a server never saw,
 # and few segments for a large memory.
 FOLD_ROWS, MERGE = 512, 32
+LOOK_ROWS = FOLD_ROWS // 4  # so many writes of this process, and a tenant is looked at again
+# Those with so many rows after the last compacted one, or with something gone. A thorough look is about all: what a
+# kill left behind is swept then.
+_UNCOMPACTED = (
+    "SELECT t.tenant, t.live FROM tenants AS t LEFT JOIN word_states AS w ON w.space = t.live "
+    "WHERE (%(all)s OR t.tenant = ANY(%(some)s::text[])) AND (%(any)s OR EXISTS (SELECT 1 FROM word_rows AS r "
+    "WHERE r.space = t.live AND r.doc > coalesce(w.folded, 0) OFFSET %(rows)s - 1) "
+    "OR EXISTS (SELECT 1 FROM word_gone AS g WHERE g.space = t.live)) ORDER BY t.live"
+)
 _FOLDS = 0x464F4C44  # "FOLD": with a space's number, the advisory lock of compacting it
 _WORDS = ("word_rows", "word_gone", "word_segments", "word_postings")
 
@@ -53,8 +62,9 @@ class PostgresStore:
                 log.warning("store: row security does not hold for the database role; serve with a plain role")
         self.pool = Pool(url)
         self.fleet = FleetMember(url, self.pool.connection)
-        self._index = WordIndex()
+        self._index = WordIndex(_last_place)
         self._codes = CodeCache()
+        self._looked: dict[str, int] | None = None  # by tenant, the last write when compaction was considered
         self._commits = GroupCommit(self.pool, publish, self._index, telling, self.fleet.server)
 
     def read(self) -> Reader:
@@ -91,14 +101,33 @@ class PostgresStore:
     ) -> int:
         written = 0
         with faults():
-            with self.pool.connection() as db:
-                spaces = db.execute("SELECT tenant, live FROM tenants ORDER BY live").fetchall()
-            for tenant, space in spaces:
+            for tenant, space in self._uncompacted(least, thorough):
                 if stop():
                     break
                 with self.pool.connection(space) as db:
                     written += self._fold(db, tenant, space, least, stop, thorough)
         return written
+
+    def _uncompacted(self, least: int | None, thorough: bool) -> list[tuple[str, int]]:
+        """Tenants and spaces in which there may be something to do. Maintenance asks each second, so this is about what
+        this process wrote since; the first time, with `least` and where it is to be thorough, about all."""
+        given = dict(self._commits.written)
+        whole = self._looked is None or least is not None or thorough
+        looked = self._looked or {}
+        some = [tenant for tenant, last in given.items() if last - looked.get(tenant, 0) >= LOOK_ROWS]
+        self._looked = given if whole else looked | {tenant: given[tenant] for tenant in some}
+        if not (whole or some):
+            return []
+        with self.pool.connection(EVERY_SPACE) as db:
+            rows = db.execute(_UNCOMPACTED, {"all": whole, "some": some, "rows": least or FOLD_ROWS, "any": thorough})
+            return [(tenant, space) for tenant, space in rows]
+
+    def last_seqs(self, *, own: bool = False) -> Mapping[str, int]:
+        if own:
+            return dict(self._commits.written)
+        sql = "SELECT t.tenant, s.last_seq FROM tenants AS t JOIN spaces AS s ON s.space = t.live"
+        with faults(), self.pool.connection(EVERY_SPACE) as db:
+            return dict(db.execute(sql).fetchall())
 
     def _fold(
         self, db: Connection, tenant: str, space: int, least: int | None, stop: Callable[[], bool], thorough: bool
@@ -121,6 +150,9 @@ class PostgresStore:
         finally:
             db.execute("SELECT pg_advisory_unlock(%s, %s)", (_FOLDS, space % 2**31))
 
+    def change_log(self) -> None:
+        return None
+
     def failure(self) -> Fault | None:
         return self.pool.failure()
 
@@ -138,6 +170,11 @@ class PostgresStore:
     def close(self) -> None:
         self.fleet.stop()
         self.pool.close()
+
+
+def _last_place(db: Database, space: int) -> int:
+    """Moved by each write to a space, with its commit."""
+    return int(db.execute("SELECT last_seq FROM spaces WHERE space = ?", (space,)).get or 0)
 
 
 def _rebuild(tx: Tx, tenant: str) -> int:

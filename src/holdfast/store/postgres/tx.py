@@ -16,7 +16,7 @@ from holdfast.store.minhash import NEWEST, most_alike
 from holdfast.store.port import IndexText, R, Table, Usage
 from holdfast.store.postgres.batch import Batch
 from holdfast.store.postgres.conditions import columns_of
-from holdfast.store.postgres.pool import EVERY_SPACE, Connection
+from holdfast.store.postgres.pool import EVERY_SPACE, Connection, faults
 from holdfast.store.postgres.reader import PostgresReader
 from holdfast.store.postgres.session import Session
 from holdfast.store.postgres.shared.notices import Notice, notify
@@ -124,8 +124,9 @@ class PostgresTx(VectorWrites, PostgresReader):
         self._tally(space, table, 1, checksum)
         if table.counted:
             self._batch.growth.add(record.tenant, 1, shape.text_bytes(values))  # type: ignore[attr-defined]
-        self._index_words(table, space, record, None if old is None else old.seq)  # type: ignore[attr-defined]
-        self.follow_vector(table, old, record)
+        with faults(), self._batch.db.pipeline():  # no answer of these is waited for
+            self._index_words(table, space, record, None if old is None else old.seq)  # type: ignore[attr-defined]
+            self.follow_vector(table, old, record)
         if self._telling is not None and table.told:
             self._tell_mutation(table, old, record)
 
@@ -194,8 +195,9 @@ class PostgresTx(VectorWrites, PostgresReader):
                 self.run("DELETE FROM recalls WHERE space = %s AND seq = %s", (space, seq), space)
                 self.run("UPDATE recalls SET seq = %s WHERE space = %s AND seq = %s", (seq, space, had), space)
             self._add_words(space, seq, seq, text)
-        sketch = [(space, one, seq) for one in dict.fromkeys(text.sketch)]
-        self.run_many("INSERT INTO sketches VALUES (%s, %s, %s)", sketch, space)
+        if text.sketch:
+            sql = "INSERT INTO sketches SELECT %s, hash, %s FROM unnest(%s::bigint[]) AS hash"
+            self.run(sql, (space, seq, list(dict.fromkeys(text.sketch))), space)
 
     def _add_words(self, space: int, doc: int, seq: int, text: IndexText) -> None:
         values = (space, doc, seq, *pack(text))

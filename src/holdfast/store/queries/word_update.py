@@ -18,8 +18,8 @@ from holdfast.store.tables import MEMORIES, NOTES, OBSERVATIONS
 VERSION = "2"
 KIND = "word_index"
 BATCH = 200  # records in one transaction
-# Of fewer records no note is kept: reading them all takes less than a tenth of a second.
-NOTED = 2_000
+# Of fewer records no note is kept: reading them all takes some milliseconds.
+NOTED = 200
 
 
 def update_words(store: Store, tenant: str, now: int, stop: Callable[[], bool] = lambda: False) -> int:

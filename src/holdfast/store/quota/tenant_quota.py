@@ -7,12 +7,13 @@ never refused.
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from contextlib import AbstractContextManager
 from dataclasses import dataclass
 from typing import TypeVar
 
 from holdfast.core.errors import Fault, QuotaReached, RateLimited
+from holdfast.store.journal.journal_port import ChangeLog
 from holdfast.store.port import Finding, Reader, Store, Tx, Usage
 
 T = TypeVar("T")
@@ -110,10 +111,16 @@ class QuotaStore:
     def last_seq(self, tenant: str | None = None) -> int:
         return self._inner.last_seq(tenant)
 
+    def last_seqs(self, *, own: bool = False) -> Mapping[str, int]:
+        return self._inner.last_seqs(own=own)
+
     def compact_words(
         self, least: int | None = None, stop: Callable[[], bool] = lambda: False, thorough: bool = False
     ) -> int:
         return self._inner.compact_words(least, stop, thorough)
+
+    def change_log(self) -> ChangeLog | None:
+        return self._inner.change_log()
 
     def failure(self) -> Fault | None:
         return self._inner.failure()

@@ -13,7 +13,8 @@ from holdfast.store.damage import DamageWatch
 
 def storage_fault(error: apsw.Error) -> Fault:
     """The fault that a failed statement or commit means for the caller."""
-    if isinstance(error, apsw.FullError):
+    # The index of a log could not be made larger: its pages are written one by one, and only a full disk refuses one.
+    if isinstance(error, apsw.FullError) or getattr(error, "extendedresult", 0) == apsw.SQLITE_IOERR_SHMSIZE:
         return StorageFull("write: the disk is full")
     if isinstance(error, apsw.CorruptError | apsw.NotADBError):
         return DataDamaged("store: the database file is damaged")

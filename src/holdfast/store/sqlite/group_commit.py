@@ -13,6 +13,7 @@ from collections import deque
 from collections.abc import Callable
 from contextlib import suppress
 from copy import copy
+from itertools import chain
 from typing import Any, TypeVar
 
 import apsw
@@ -24,6 +25,7 @@ from holdfast.store.damage import DamageWatch
 from holdfast.store.port import Tx
 from holdfast.store.quota.running_usage import RunningUsage
 from holdfast.store.rows import signed64
+from holdfast.store.sqlite.changes.change_rows import is_recording, record_changes
 from holdfast.store.sqlite.faults import damage_in, storage_fault
 from holdfast.store.sqlite.minhash_index import MinhashIndex
 from holdfast.store.sqlite.tx import SqliteTx
@@ -96,6 +98,7 @@ class GroupCommit:
         self._retired = False  # no write begins any more
         self._alike: MinhashIndex | None = None
         self._done: list[SqliteTx] = []  # finished jobs of the running batch
+        self.recording = False  # which rows are changed, for the journal
         self._trusting = False  # writes inside the running job go without savepoints
         self.usage = RunningUsage()
         self._load()
@@ -107,6 +110,7 @@ class GroupCommit:
         if _SEQ not in self._tallies:
             raise DataDamaged("store: the write counter is missing")
         self._seq = self._tallies.pop(_SEQ)[0]
+        self.recording = is_recording(self._db)
 
     def next_seq(self) -> int:
         """Shared by all jobs of a batch, those inside another too: no number is given twice."""
@@ -303,6 +307,8 @@ class GroupCommit:
         """Write the counter and the tallies of all jobs, in the same transaction."""
         if not done:
             return
+        if self.recording:
+            record_changes(self._db, chain.from_iterable(tx.changed for tx in done), self.next_seq)
         self._db.execute("INSERT OR REPLACE INTO tallies VALUES (?, ?, 0)", (_SEQ, self._seq))
         changed = {table for tx in done for table in tx.tallies}
         for tx in done:

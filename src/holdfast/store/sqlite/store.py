@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from functools import partial
 from pathlib import Path
@@ -17,7 +17,9 @@ from holdfast.core.ports import Clock
 from holdfast.store.damage import DamageWatch, WayOut
 from holdfast.store.fulltext.segments import Compactor
 from holdfast.store.fulltext.word_search import WordIndex
+from holdfast.store.journal.journal_port import ChangeLog
 from holdfast.store.port import Finding, Reader, Tx, Usage
+from holdfast.store.sqlite.changes.change_log import SqliteChangeLog
 from holdfast.store.sqlite.database import migrate, open_checker, open_reader, open_writer
 from holdfast.store.sqlite.faults import PAGES, DamageReporting, as_faults
 from holdfast.store.sqlite.group_commit import GroupCommit
@@ -83,6 +85,7 @@ class SqliteStore:
             self._codes = VectorCodes(lambda: open_reader(path))
             self._commits = GroupCommit(self._writer, publish, self._codes, telling, self._watch)
         self._index = WordIndex()
+        self._places: tuple[int, dict[str, int]] = (-1, {})  # what `last_seqs` gave last
         self._readers = _Readers(path)
         # Its parts never hold the store itself: once replaced, it is freed with its last reader.
         self._write_words = partial(_write_words, self._commits, self._writer)
@@ -115,6 +118,13 @@ class SqliteStore:
     def last_seq(self, tenant: str | None = None) -> int:
         return self._commits.last_seq
 
+    def last_seqs(self, *, own: bool = False) -> Mapping[str, int]:
+        last, (known, places) = self._commits.last_seq, self._places
+        if known != last:  # tenants are looked for in all tables
+            places = dict.fromkeys(self.read().tenants(), last)
+            self._places = last, places
+        return places
+
     def compact_words(
         self, least: int | None = None, stop: Callable[[], bool] = lambda: False, thorough: bool = False
     ) -> int:
@@ -129,6 +139,9 @@ class SqliteStore:
                 "ORDER BY source"
             )
             return " ".join(f"{source} {count} {total}" for source, count, total in rows)
+
+    def change_log(self) -> ChangeLog | None:
+        return SqliteChangeLog(self.path, self._writer, self._commits)
 
     def failure(self) -> Fault | None:
         # Damage first: a write that met it may have failed to roll back, and what helps is to restore.

@@ -53,6 +53,7 @@ class SqliteTx(VectorWrites, SqliteReader):
         self.tallies: dict[str, tuple[int, int]] = {}
         self.sketches: list[tuple[str, int, tuple[int, ...]]] = []  # for the look-up, once the job is done
         self.code_changes = []
+        self.changed: list[tuple[str, str, int]] = []  # tenant, table and number of each row, for the journal
 
     def near(self, tenant: str, sketch: Sequence[int], limit: int) -> list[int]:
         return self._alike().near(tenant, sketch, limit)
@@ -98,6 +99,7 @@ class SqliteTx(VectorWrites, SqliteReader):
         except apsw.ConstraintError as error:
             raise Conflict(f"{table.name}: a record with that id already exists") from error
         self._tally(table, 1, checksum)
+        self.changed.append((record.tenant, table.name, record.seq))  # type: ignore[attr-defined]
         if table.counted:
             self._usage.growth.add(record.tenant, 1, shape.text_bytes(values))  # type: ignore[attr-defined]
         had = None if old is None else old.seq  # type: ignore[attr-defined]
@@ -149,6 +151,7 @@ class SqliteTx(VectorWrites, SqliteReader):
             old = shape.decode(rows[0])
         self._db.execute(f"DELETE FROM {table.name} WHERE seq = ?", (old.seq,))
         self._tally(table, -1, -rows[0][-1])
+        self.changed.append((tenant, table.name, old.seq))
         if table.counted:
             self._usage.growth.add(tenant, -1, -shape.text_bytes(rows[0]))
         if table.index:

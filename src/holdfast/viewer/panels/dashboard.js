@@ -89,7 +89,7 @@ function Figure({ name, panel, count, say }) {
   return panelOf(panel) ? html`<a class="card figure" href=${hashOf(panel)}>${inside}</a>` : html`<div class="card figure">${inside}</div>`;
 }
 
-const ABOUT_SNAPSHOTS = new Set(["snapshot_damaged", "no_snapshot", "snapshot_old", "unsigned", "no_vault", "vault_plain"]);
+const ABOUT_SNAPSHOTS = new Set(["snapshot_damaged", "no_snapshot", "snapshot_old", "unsigned", "no_vault", "vault_plain", "drill_failed", "drill_locked", "drill_old"]);
 const KINDS = { error: "bad", warning: "warn", note: "" };
 
 function Warnings({ warnings, say }) {
@@ -138,12 +138,21 @@ function Snapshots({ snapshots, say }) {
         ? html`<${Time} value=${newest.createdAt} say=${say} /> <${Mark} good=${newest.signed} words=${["signed", "unsigned"]} say=${say} />
           <${Mark} good=${newest.encrypted} words=${["encrypted", "plain"]} say=${say} />`
         : html`<span class="badge warn">${say("noSnapshot")}</span>`}</dd>
+      <dt>${say("proven")}</dt><dd><${Proven} drill=${snapshots.drill} say=${say} /></dd>
       <dt>${say("kept")}</dt><dd>${say("keptText", { count: snapshots.count, size: bytes(snapshots.bytes, say) })}</dd>
       <dt>${say("schedule")}</dt><dd>${schedule(snapshots.everySeconds, say)}</dd>
       ${snapshots.path && html`<dt>${say("where")}</dt><dd><${Text} value=${snapshots.path} kind="code" /></dd>`}
       <dt>${say("vault")}</dt><dd>${snapshots.vault === "yes" ? say("yes") : snapshots.vault ? html`<${Text} value=${snapshots.vault} kind="code" />` : html`<span class="faint">${say("noVault")}</span>`}</dd>
     </dl>
   </section>`;
+}
+
+// When a restore was last seen to work, and what it answered.
+function Proven({ drill, say }) {
+  const failed = drill.last === "failed" && html`<span class="badge bad">${say("drillFailed")}</span> `;
+  if (!drill.provenAt) return html`${failed}<span class="faint">${say(drill.everySeconds ? "notProven" : "notDrilled")}</span>`;
+  return html`${failed}<${Time} value=${drill.provenAt} say=${say} /> <${Mark} good=${drill.signed} words=${["signed", "unsigned"]} say=${say} />
+    ${drill.asked ? html`<span class="faint">${say("provenAnswers", { same: drill.same, asked: drill.asked })}</span>` : null}`;
 }
 
 function Mark({ good, words, say }) {

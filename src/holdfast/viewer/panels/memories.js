@@ -10,6 +10,7 @@ import { useProjects } from "../parts/projects.js";
 import { Split } from "../parts/split.js";
 import { Text, textOf, typeName } from "../parts/text.js";
 import { Time } from "../parts/time.js";
+import { percent } from "../parts/why.js";
 
 const PAGE = 200;
 const HITS = 50;
@@ -40,6 +41,7 @@ function Panel({ api, live, say, go, params, ask, tell }) {
     <header>
       <h1>${say("title")}</h1>
       <span class="faint" role="status">${say(!query ? "total" : pages.total === HITS ? "best" : "found", { count: pages.total })}</span>
+      ${query && pages.note && html`<span class="badge warn" role="status">${say(pages.note)}</span>`}
       <span class="grow"></span>
       <${Filters} ...${{ params, set, say, projects }} />
     </header>
@@ -58,7 +60,7 @@ async function browse(api, filters, offset) {
 
 async function hits(api, query, filters) {
   const answer = await api.post("/search", { query, limit: HITS, explain: true, ...filters });
-  return { rows: answer.results, total: answer.results.length };
+  return { rows: answer.results, total: answer.results.length, note: answer.results.length && !answer.answerable ? "unsure" : undefined };
 }
 
 function Filters({ params, set, say, projects }) {
@@ -83,7 +85,7 @@ function Row({ row, say }) {
       ${row.kind === "observation" && html`<span class="badge">${say("observation")}</span>`}
       ${row.kind !== "observation" && html`<span class="badge accent"><${Text} value=${typeName(memory.type, say)} /></span>`}
       ${row.also && row.also.length > 0 && html`<span class="badge" title=${say("also")}>+${row.also.length}</span>`}
-      ${row.score !== undefined && html`<span class="faint">${Number(row.score).toFixed(2)}</span>`}
+      ${row.confidence !== undefined && html`<span class="faint" title=${say("confidenceNote")}>${percent(row.confidence)}</span>`}
     </div>
     <div class="line faint">
       <span class="grow">${beyondTitle(memory, row)}</span>

@@ -1,7 +1,7 @@
 // A long list that is fetched in pages as it is scrolled. Every row has an id.
 import { useCallback, useEffect, useRetry, useRef, useState } from "../ui.js";
 
-// fetchPage(offset) -> {rows, total}. {rows, total, error, loading, more, refresh, drop, reload}: `more` fetches the next
+// fetchPage(offset) -> {rows, total, note}. {rows, total, note, error, loading, more, refresh, drop, reload}: `more` fetches the next
 // page, `refresh` brings in what is new and leaves the rest where it is, `drop` takes out what is gone, `reload` begins
 // again from the top. Lists have their newest rows first; one with `newestLast` grows at its end.
 export function usePages(fetchPage, inputs, { newestLast = false } = {}) {
@@ -19,7 +19,7 @@ export function usePages(fetchPage, inputs, { newestLast = false } = {}) {
     try {
       const page = await asking.current(offset);
       if (mine !== turn.current) return;
-      setState({ rows: merge(held.current.rows, page), total: page.total, error: null, loading: false });
+      setState({ rows: merge(held.current.rows, page), total: page.total, note: page.note, error: null, loading: false });
     } catch (error) {
       if (mine === turn.current) setState((old) => ({ ...old, error, loading: false }));
     } finally {

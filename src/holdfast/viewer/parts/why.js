@@ -10,7 +10,7 @@ export function Why({ why, say }) {
   const largest = Math.max(...parts.map(([, value]) => Math.abs(value)), SMALL);
   const fields = Object.entries(why.fields || {});
   return html`<section class="why" aria-label=${say("why")}>
-    <h2>${say("why")} <span class="faint">${say("score", { score: round(why.score) })}</span></h2>
+    <h2>${say("why")} <span class="faint">${say("score", { score: round(why.score) })} · ${say("confidence", { confidence: percent(why.confidence), covered: percent(why.covered) })}</span></h2>
     <table>
       <tbody>${parts.map(([name, value]) => html`<tr key=${name}>
         <th scope="row">${say(`why_${name}`)}</th>
@@ -21,6 +21,11 @@ export function Why({ why, say }) {
     ${fields.length > 0 && html`<dl class="facts">${fields.map(([field, words]) => html`
       <dt>${say(`field_${field}`)}</dt><dd>${[].concat(words).map((word) => html`<mark>${textOf(word)}</mark> `)}</dd>`)}</dl>`}
   </section>`;
+}
+
+// A probability or a share, as people read it.
+export function percent(value) {
+  return `${Math.round(100 * (Number(value) || 0))} %`;
 }
 
 function round(value) {

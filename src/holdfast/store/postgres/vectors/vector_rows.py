@@ -132,23 +132,34 @@ class VectorReads(Session):
         """The nearest by an exact scan."""
         looked = max(RESCORED, int(RESCORED_SHARE * limit))
         while True:
-            near = self._near(space, model, query, looked, allowed)
-            seqs = list(dict.fromkeys(near))
+            rows = self._near(space, model, query, looked, allowed)
+            cosines = stored([row[:2] for row in rows], len(query)).cosines(query)
             if among is not None:
-                met = among.meeting(seqs)
-                seqs = [seq for seq in seqs if seq in met]
-            if len(seqs) >= limit or len(near) < looked or (among is not None and looked >= MOST_LOOKED):
-                return nearest_first(self._vectors(space, model, len(query), seqs).cosines(query), limit)
+                met = among.meeting(list(cosines))
+                cosines = {seq: one for seq, one in cosines.items() if seq in met}
+            whole = not rows or rows[0][2] < looked or (among is not None and looked >= MOST_LOOKED)
+            if whole or len(cosines) >= limit:
+                return nearest_first(cosines, limit)
             looked *= 4
 
-    def _near(self, space: int, model: str, query: Query, looked: int, allowed: Seqs | None) -> list[int]:
-        """The records of the nearest parts, nearest first; one with several near parts more than once."""
-        sql, values = _NEAREST, [space, model, len(query)]
+    def _near(
+        self, space: int, model: str, query: Query, looked: int, allowed: Seqs | None
+    ) -> list[tuple[int, bytes, int]]:
+        """All vectors of the records of the nearest parts, and of how many parts: fewer than `looked` if there are no
+        more. In one statement: a second one would look for the same rows again."""
+        nearest, of_model = _NEAREST, [space, model, len(query)]
+        values = list(of_model)
         if allowed is not None:
-            sql, values = f"{sql} AND seq = ANY(%s::bigint[])", [*values, array_of(allowed.tolist())]
-        # Without the 0 an index of nearness could be taken, which knows nothing of luck.
-        sql += " ORDER BY (numbers <#> %s::halfvec) + luck + 0, seq DESC LIMIT %s"
-        return [seq for (seq,) in self.rows(sql, [*values, half(query), looked], space)]
+            nearest += " AND seq = ANY(%s::bigint[])"
+            values.append(array_of(allowed.tolist()))
+        sql = (
+            # Without the 0 an index of nearness could be taken, which knows nothing of luck.
+            f"WITH near AS ({nearest} ORDER BY (numbers <#> %s::halfvec) + luck + 0, seq DESC LIMIT %s) "
+            "SELECT seq, halfvec_send(numbers), (SELECT count(*) FROM near) FROM vectors "
+            "WHERE space = %s AND model = %s AND dims = %s AND seq = ANY(ARRAY(SELECT seq FROM near)) "
+            "ORDER BY seq, part"
+        )
+        return self.rows(sql, [*values, half(query), looked, *of_model], space)
 
     def vectors(self, tenant: str, model: str, dims: int, seqs: Sequence[int] | Seqs) -> StoredVectors:
         space = self.space_of(tenant)

@@ -6,13 +6,16 @@ instead: nothing of theirs is ever in the copy, not even in a page that is free.
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
 import apsw
 
 from holdfast.core.errors import DataDamaged
 from holdfast.store.engine_port import CapturedFile
+from holdfast.store.journal.journal_port import JournalPlace
+from holdfast.store.sqlite.changes.change_rows import place_in
 from holdfast.store.sqlite.database import migrate, open_reader
 from holdfast.store.sqlite.faults import as_faults
 from holdfast.store.sqlite.files.copy_rows import (
@@ -45,31 +48,34 @@ def capture_store(source: Path, into: Path, tenant: str, *, check: bool = True) 
         with as_faults():
             db.execute("PRAGMA mmap_size = 0").fetchall()  # every page is read once: mapped, they would all be held
             alone = not has_others(db, tenant)
-            if not (alone and _copy_pages(db, into, tenant)):
-                _copy_rows(source, into, tenant)
+            journal = _copy_pages(db, into, tenant) if alone else False
+            if journal is False:
+                journal = _copy_rows(source, into, tenant)
     finally:
         db.close()
     if check:
         check_store(into)
-    return describe(into)
+    return replace(describe(into), journal=journal or None)
 
 
-def _copy_pages(db: apsw.Connection, into: Path, tenant: str) -> bool:
-    """Copy the whole file in one step; False if another tenant came in the moment before."""
+def _copy_pages(db: apsw.Connection, into: Path, tenant: str) -> JournalPlace | Literal[False] | None:
+    """Copy the whole file in one step, and how far its journal was then; False if another tenant came in the moment
+    before."""
     into.unlink(missing_ok=True)
     copy = make_private(into)
     try:
         with copy.backup("main", db, "main") as backup:
             backup.step(-1)  # one read transaction: in steps, every write would restart the copy
         copy.execute("PRAGMA main.journal_mode = OFF").fetchall()  # the copy came with its log switched on
+        journal = place_in(copy, tenant)
         with copy:
             drop_place(copy)
-        return not has_others(copy, tenant)
+        return False if has_others(copy, tenant) else journal
     finally:
         copy.close()
 
 
-def _copy_rows(source: Path, into: Path, tenant: str) -> None:
+def _copy_rows(source: Path, into: Path, tenant: str) -> JournalPlace | None:
     into.unlink(missing_ok=True)
     copy = make_private(into)
     try:
@@ -80,8 +86,10 @@ def _copy_rows(source: Path, into: Path, tenant: str) -> None:
             copy.execute(f"INSERT INTO main.followed SELECT * FROM {FAR}.followed")
             set_counter(copy, counter(copy, FAR))
             tally_again(copy)
+            journal = place_in(copy, tenant, FAR)
     finally:
         copy.close()
+    return journal
 
 
 def check_store(path: Path) -> None:

@@ -23,8 +23,9 @@ from holdfast.store.sqlite.faults import as_faults
 from holdfast.store.sqlite.vectors.nearest import vector_checksum
 from holdfast.store.tables import TABLES
 
-# Of the place, not of the memory: who has access, what was answered, what has still to be published.
-PLACE = ("tokens", "answers", "events")
+# Of the place, not of the memory: who has access, what was answered, what has still to be published or sent.
+CHANGE_LOG = ("changes", "journal")
+PLACE = ("tokens", "answers", "events", *CHANGE_LOG)
 RECORDS = tuple(table.name for table in TABLES if table.name not in PLACE)
 # Derived rows that name their tenant, and those whose tenant another table knows.
 DERIVED = (

@@ -15,6 +15,7 @@ from holdfast.core.errors import Conflict, DataDamaged
 from holdfast.store.sqlite.database import migrate, open_writer
 from holdfast.store.sqlite.faults import as_faults
 from holdfast.store.sqlite.files.copy_rows import (
+    CHANGE_LOG,
     FAR,
     RECORDS,
     attach,
@@ -107,18 +108,22 @@ def rejoin(generation: Path, live: Path, tenant: str) -> int:
 def _join(db: apsw.Connection, live: Path, tenant: str) -> int:
     attach(db, live)
     with db:
-        _keep_here(db)
+        _keep_here(db, tenant)
         others = _exchange_others(db, tenant)
         set_counter(db, max(counter(db), counter(db, FAR)))
         tally_again(db)
     return others
 
 
-def _keep_here(db: apsw.Connection) -> None:
+def _keep_here(db: apsw.Connection, tenant: str) -> None:
     for name in KEPT_HERE:
         if has_table(db, name):
             db.execute(f"DELETE FROM main.{name}")
             db.execute(f"INSERT INTO main.{name} SELECT * FROM {FAR}.{name}")
+    for name in CHANGE_LOG:  # the tenant's journal begins a new line; that of the others goes on
+        db.execute(f"DELETE FROM main.{name}")
+        if has_table(db, name, FAR):
+            db.execute(f"INSERT INTO main.{name} SELECT * FROM {FAR}.{name} WHERE tenant != ?", (tenant,))
 
 
 def _exchange_others(db: apsw.Connection, tenant: str) -> int:

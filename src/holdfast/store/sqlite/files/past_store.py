@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import closing, contextmanager
 from pathlib import Path
 from typing import TypeVar
@@ -85,10 +85,16 @@ class PastStore:
     def last_seq(self, tenant: str | None = None) -> int:
         return self._last_seq
 
+    def last_seqs(self, *, own: bool = False) -> Mapping[str, int]:
+        return dict.fromkeys(self.read().tenants(), self._last_seq)
+
     def compact_words(
         self, least: int | None = None, stop: Callable[[], bool] = lambda: False, thorough: bool = False
     ) -> int:
         return 0
+
+    def change_log(self) -> None:
+        return None
 
     def failure(self) -> Fault | None:
         return None

@@ -18,6 +18,7 @@ from holdfast.store.sqlite.database import migrate, open_reader
 from holdfast.store.sqlite.faults import as_faults
 from holdfast.store.sqlite.files.capture import capture_store, check_store
 from holdfast.store.sqlite.files.copy_rows import (
+    CHANGE_LOG,
     FAR,
     PLACE,
     RECORDS,
@@ -37,7 +38,7 @@ from holdfast.store.sqlite.vectors.nearest import unpack_vectors
 from holdfast.store.tables import TABLES
 
 _EVENT = "tenant, agent, kind, body"  # the place is given anew
-_KEPT = tuple(name for name in PLACE if name != "events")
+_KEPT = tuple(name for name in PLACE if name not in ("events", *CHANGE_LOG))
 # Where numbers of the tenant's order stand; words that were stored again have one of their own.
 _NUMBERS = (*((table.name, "seq") for table in TABLES), ("word_rows", "doc"))
 

@@ -1,0 +1,1 @@
+"""What each commit changed, recorded for the journal in the vault."""

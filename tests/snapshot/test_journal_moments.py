@@ -1,0 +1,281 @@
+"""The journal of a memory in its vault, and the memory as it was at any moment."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+from flows import identity_file, recipient
+from journal_steps import Journaled, journal_objects
+
+from holdfast.core.errors import IdentityNeeded, InvalidRequest, NotFound
+from holdfast.core.model import Caller
+from holdfast.core.times import iso
+from holdfast.snapshot.journal.journal_writer import JournalWriter
+from holdfast.snapshot.repo.context import snapshot_context
+
+
+@pytest.fixture
+def home(tmp_path: Path) -> Journaled:
+    return Journaled(tmp_path / "home", tmp_path / "vault")
+
+
+def elsewhere(home: Journaled, tmp_path: Path, name: str = "elsewhere") -> Journaled:
+    """Another machine with the same vault."""
+    return Journaled(tmp_path / name, tmp_path / "vault", chance=1_000 + sum(map(ord, name)) * 1_000)
+
+
+def test_an_empty_folder_gets_every_write_that_the_vault_has(home: Journaled, tmp_path: Path) -> None:
+    home.remember("Fact one: the gateway listens on 8443.")
+    home.piece()
+    home.observe(prompt="Which port does the gateway use?")
+    home.remember("Fact two: deploys are on Friday.")
+    home.piece()
+
+    other = elsewhere(home, tmp_path)
+
+    assert other.texts() == home.texts()
+    assert other.engine.store.verify() == []
+    assert other.found("deploys Friday")
+    assert "the journal up to" in other.call("memories")["notice"]
+
+
+def test_what_a_snapshot_holds_is_not_needed_from_the_journal(home: Journaled, tmp_path: Path) -> None:
+    home.remember("Fact one: the gateway listens on 8443.")
+    home.piece()
+    home.snapshot()
+    home.remember("Fact two: deploys are on Friday.")
+    home.piece()
+    home.clock.now += 1
+    home.compaction().expire(home.line, home.clock.now, home.clock.now)
+    assert len(journal_objects(tmp_path / "vault")) == 1
+
+    assert elsewhere(home, tmp_path).texts() == home.texts()
+
+
+def test_any_moment_can_be_restored_and_undone(home: Journaled) -> None:
+    moments = []
+    for number in range(4):
+        home.remember(f"Fact {number} of four.")
+        moments.append(home.piece())
+        if number == 1:
+            home.snapshot()
+    every = home.texts()
+
+    for count, moment in enumerate(moments, 1):
+        home.clock.now += 1_000
+        made = home.call("snapshot_restore", at=iso(moment), yes=True)
+        assert made["upto"] == iso(moment)
+        assert home.texts() == {f"Fact {number} of four." for number in range(count)}
+        assert home.engine.store.verify() == []
+        home.call("snapshot_undo", yes=True)
+        assert home.texts() == every
+
+
+def test_a_moment_between_two_pieces_is_the_one_before(home: Journaled) -> None:
+    home.remember("Fact one.")
+    first = home.piece()
+    home.clock.now += 30_000
+    home.remember("Fact two.")
+    home.piece()
+
+    assert home.texts_at(iso(first + 500)) == {"Fact one."}
+    assert home.texts_at(iso(first + 25_000)) == {"Fact one."}
+
+
+def test_a_time_of_day_is_the_last_that_the_clock_showed(home: Journaled) -> None:
+    home.remember("Fact one.")
+    moment = home.piece()
+    home.remember("Fact two.")
+    home.piece()
+
+    assert home.texts_at(iso(moment)[11:19]) == {"Fact one."}
+    with pytest.raises(NotFound):
+        home.texts_at(iso(home.clock.now + 60_000)[11:19])  # of yesterday
+
+
+def test_changes_and_removals_are_of_their_moment(home: Journaled) -> None:
+    kept = home.remember("Fact one is kept.")
+    gone = home.remember("Fact two is removed.")
+    first = home.piece()
+    home.call("forget", memoryId=gone)
+    home.call("evolve", memoryId=kept, newContent="Fact one is kept, and more of it is known.")
+    second = home.piece()
+
+    assert home.texts_at(iso(first)) == {"Fact one is kept.", "Fact two is removed."}
+    assert home.texts_at(iso(second)) == home.texts() == {"Fact one is kept, and more of it is known."}
+
+
+def test_two_moments_can_be_compared(home: Journaled) -> None:
+    home.remember("Fact one.")
+    first = home.piece()
+    home.remember("Fact two.")
+    second = home.piece()
+
+    found = home.call("snapshot_diff", a=iso(first), b=iso(second))
+
+    assert (found["a"], found["b"]) == (iso(first), iso(second))
+    added = {one["table"]: one["added"] for one in found["tables"]}
+    assert added["memories"] == 1
+    assert home.call("snapshot_diff", a=iso(second))["same"]
+
+
+def test_a_preview_of_a_moment_changes_nothing(home: Journaled) -> None:
+    home.remember("Fact one.")
+    first = home.piece()
+    home.remember("Fact two.")
+    home.piece()
+
+    found = home.call("snapshot_restore", at=iso(first), dryRun=True)
+
+    assert {one["table"]: one["removed"] for one in found["difference"]["tables"]}["memories"] == 1
+    assert home.texts() == {"Fact one.", "Fact two."}
+
+
+def test_a_moment_and_a_snapshot_exclude_each_other(home: Journaled) -> None:
+    home.remember("Fact one.")
+    moment = home.piece()
+    id = home.snapshot()
+
+    with pytest.raises(InvalidRequest, match="named as well"):
+        home.call("snapshot_restore", id=id, at=iso(moment), yes=True)
+
+
+def test_after_a_restore_the_journal_goes_on_in_a_new_line(home: Journaled, tmp_path: Path) -> None:
+    home.remember("Fact one.")
+    first = home.piece()
+    home.remember("Fact two, which is given up.")
+    given_up = home.piece()
+    line = home.line
+    home.call("snapshot_restore", at=iso(first), yes=True)
+    home.remember("Fact three.")
+    home.piece()
+
+    assert home.line != line
+    assert elsewhere(home, tmp_path).texts() == {"Fact one.", "Fact three."}
+    assert home.texts_at(iso(given_up)) == {"Fact one.", "Fact two, which is given up."}
+    home.call("snapshot_undo", yes=True)
+    home.remember("Fact four.")
+    home.piece()
+    both = {"Fact one.", "Fact two, which is given up.", "Fact four."}
+    assert elsewhere(home, tmp_path, "third").texts() == home.texts() == both
+
+
+def test_a_memory_goes_on_from_machine_to_machine(home: Journaled, tmp_path: Path) -> None:
+    home.remember("Fact one.")
+    home.piece()
+    second = elsewhere(home, tmp_path, "second")
+    second.clock.now = home.clock.now
+    second.remember("Fact two.")
+    second.piece()
+    third = elsewhere(home, tmp_path, "third")
+    third.clock.now = second.clock.now
+    third.remember("Fact three.")
+    third.piece()
+
+    assert elsewhere(home, tmp_path, "fourth").texts() == {"Fact one.", "Fact two.", "Fact three."}
+
+
+def test_what_was_given_up_does_not_come_back_by_its_journal(home: Journaled, tmp_path: Path) -> None:
+    home.remember("Fact one.")
+    home.piece()
+    id = home.snapshot()
+    home.remember("Fact two, which is given up.")
+    home.piece()
+    home.clock.now += 1_000
+    home.call("snapshot_restore", id=id, yes=True)  # and the machine is lost before the new line is in the vault
+
+    assert elsewhere(home, tmp_path).texts() == {"Fact one."}
+
+
+def test_a_line_that_never_reached_the_vault_breaks_nothing(home: Journaled, tmp_path: Path) -> None:
+    home.remember("Fact one.")
+    moment = home.piece()
+    id = home.snapshot()
+    home.clock.now += 1_000
+    home.call("snapshot_restore", id=id, yes=True)
+    home.remember("Fact two, which is in no vault.")
+    assert home.cut()  # a line begins, and is given up before anything of it is sent
+    home.journal.queue.remove(home.journal.queue.all())
+    home.clock.now += 1_000
+    home.call("snapshot_restore", at=iso(moment), yes=True)
+    home.remember("Fact three.")
+    home.piece()
+
+    assert elsewhere(home, tmp_path).texts() == home.texts() == {"Fact one.", "Fact three."}
+
+
+def test_a_journal_that_was_off_for_a_while_is_taken_up_again(home: Journaled, tmp_path: Path) -> None:
+    home.remember("Fact one.")
+    home.piece()
+    home.changes.end()
+    home.remember("Fact two.")
+    home.snapshot()
+    home.clock.now += 1_000
+    home.remember("Fact three.")
+    home.piece()
+
+    assert elsewhere(home, tmp_path).texts() == {"Fact one.", "Fact two.", "Fact three."}
+
+
+def test_a_snapshot_that_was_made_without_a_journal_is_newer_than_one(home: Journaled, tmp_path: Path) -> None:
+    home.remember("Fact one.")
+    home.piece()
+    home.changes.end()
+    home.remember("Fact two.")
+    home.clock.now += 1_000
+    home.snapshot()
+
+    assert elsewhere(home, tmp_path).texts() == {"Fact one.", "Fact two."}
+
+
+def test_an_encrypted_journal_needs_the_identity(tmp_path: Path) -> None:
+    home = Journaled(tmp_path / "home", tmp_path / "vault", snapshot_recipients=recipient())
+    home.remember("Fact one is secret.")
+    moment = home.piece()
+
+    for one in journal_objects(tmp_path / "vault"):
+        assert b"secret" not in one.read_bytes()
+    with pytest.raises(IdentityNeeded):
+        home.call("snapshot_restore", at=iso(moment), yes=True)
+    identity = identity_file(tmp_path)
+    other = Journaled(
+        tmp_path / "other", tmp_path / "vault", 500, snapshot_identity=identity, snapshot_recipients=recipient()
+    )
+    assert other.texts() == {"Fact one is secret."}
+
+
+def test_tenants_have_journals_of_their_own(home: Journaled, tmp_path: Path) -> None:
+    neighbour = Caller(tenant="acme", name="test")
+    home.remember("Fact one of the default tenant.")
+    home.piece()
+    home.call("remember", neighbour, content="Fact one of acme.")
+    theirs = JournalWriter(snapshot_context(home.context(neighbour)))
+    assert home.changes.waiting() == ["acme"]
+    theirs.cut(home.changes)
+    theirs.send(home.vault, home.changes)
+    line = home.line
+
+    moment = home.clock.now
+    home.call("remember", neighbour, content="Fact two of acme.")
+    home.clock.now += 1_000
+    theirs.cut(home.changes)
+    theirs.send(home.vault, home.changes)
+    home.call("snapshot_restore", neighbour, at=iso(moment), yes=True)
+
+    found = home.call("memories", neighbour)["memories"]
+    assert [one["content"] for one in found] == ["Fact one of acme."]
+    assert home.texts() == {"Fact one of the default tenant."}
+    assert home.line == line, "the other tenant's journal goes on"
+    home.remember("Fact two of the default tenant.")
+    home.piece()
+    assert elsewhere(home, tmp_path).texts() == home.texts()
+
+
+def test_tokens_and_kept_answers_stay_out_of_the_journal(home: Journaled, tmp_path: Path) -> None:
+    home.piece()
+    home.call("token_create", name="reader", scopes=["read"])
+    home.piece()
+    other = elsewhere(home, tmp_path)
+
+    assert other.call("token_list")["tokens"] == []
