@@ -56,7 +56,11 @@ def test_a_pasted_log_states_nothing(world: World) -> None:
 SOC = ("/w/cfg/energy.yaml", "return_soc: 35", "return_soc: 28")
 
 
+CARTS = "Carts return to the charger at 35 % charge, the soc of return is in the energy file."
+
+
 def test_a_setting_is_kept_as_the_edit_left_it_if_the_answer_does_not_name_it(world: World) -> None:
+    turn(world, "When do the carts return?", CARTS, session="s0")
     turn(world, "35 wastes a trip per shift", "28 % set.", edit=SOC)
     learn(world)
     assert "return_soc: 28 in cfg/energy.yaml" in texts(world)
@@ -68,7 +72,14 @@ def test_a_setting_that_the_answer_names_is_not_kept_twice(world: World) -> None
     assert [one for one in texts(world) if "28" in one] == ["The carts return to the charger at 28 % charge."]
 
 
+def test_a_setting_on_which_nothing_was_said_before_is_not_kept(world: World) -> None:
+    turn(world, "35 wastes a trip per shift", "28 % set.", edit=SOC)
+    learn(world)
+    assert not any("return_soc" in one for one in texts(world))
+
+
 def test_of_a_setting_that_was_changed_twice_the_last_value_is_in_force(world: World) -> None:
+    turn(world, "When do the carts return?", CARTS, session="s0")
     turn(world, "35 wastes a trip per shift", "28 % set.", edit=SOC)
     world.clock.now += DAY
     turn(
