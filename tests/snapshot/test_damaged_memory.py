@@ -15,7 +15,7 @@ from flows import Cli, identity_file, recipient, tree
 from harm import break_header, break_page, break_pages, change_text, cut_in_half, live_database
 from world import World, running
 
-from holdfast.core.model import Caller
+from holdfast.core.model import DEFAULT_TENANT, Caller
 from holdfast.snapshot import undo as undoing
 from holdfast.store.damage import read_damage
 
@@ -458,7 +458,7 @@ def test_a_server_finds_damaged_pages_before_anybody_reads_them(cli: Cli) -> Non
     engine = Engine(settings(cli.home), rescue=True)
     try:
         SnapshotSchedule(engine).run_once()
-        assert engine.trouble() is not None
+        assert engine.trouble(DEFAULT_TENANT) is not None
         assert read_damage(cli.home / "gen-000001") is not None
     finally:
         engine.close()

@@ -19,6 +19,7 @@ from world import DAY, World, running
 
 from holdfast.client import Holdfast
 from holdfast.core.errors import RestorePending
+from holdfast.core.model import DEFAULT_TENANT
 from holdfast.engine import Engine
 from holdfast.serve.background.schedule import SnapshotSchedule
 from holdfast.settings import load
@@ -490,7 +491,7 @@ def test_a_vault_that_comes_back_while_another_memory_runs_is_noticed_and_merged
     world.call("snapshot_create")
     schedule = SnapshotSchedule(world.engine)
     schedule.run_once()
-    assert world.engine.trouble() is None
+    assert world.engine.trouble(DEFAULT_TENANT) is None
     shutil.rmtree(vault)
     (tmp_path / "away").rename(vault)
     schedule.run_once()
