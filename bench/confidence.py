@@ -155,7 +155,8 @@ class Asking:
         if one.name not in self._stores:
             texts = [document.text for document in one.documents]
             parts = self.vectors.in_parts(texts) if self.vectors else [np.zeros((1, 1), np.float32)] * len(texts)
-            self._stores[one.name] = Store(one, parts)
+            model = LOCAL_MODELS[self.vectors.embedder].label if self.vectors else ""
+            self._stores[one.name] = Store(one, parts, model)
         return self._stores[one.name]
 
     def hits(self, one: Collection, text: str, vector: NDArray[np.float32] | None) -> list[tuple[str, float]]:

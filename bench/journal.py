@@ -207,6 +207,7 @@ def sizes(folder: Path) -> list[str]:
 
 def restores(folder: Path, memories: int, writes: int) -> str:
     """Restoring a snapshot with a journal beside restoring that snapshot alone."""
+    folder.mkdir()
     home = Journaled(folder / "large", folder / "large-vault")
     chance = random.Random(5)
     for _ in range(memories):
@@ -277,7 +278,9 @@ def main() -> None:
         if given.only in ("", "losses"):
             parts["losses"] = losses(folder, given.losses)
         if given.only in ("", "restores"):
-            parts["restores"] = [restores(folder, given.memories, given.memories // 5)]
+            parts["restores"] = [
+                restores(folder / str(share), given.memories, given.memories // share) for share in (20, 5)
+            ]
     if given.page:
         (ROOT / "docs/benchmarks/journal.md").write_text(page(parts), encoding="utf-8")
 

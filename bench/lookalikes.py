@@ -115,11 +115,16 @@ def _alike(text: str, chance: random.Random) -> Iterator[Pair]:
         yield Pair("contracted", text, re.sub(r"\bdo not\b", "don't", text), same=True)
 
 
-def stored_sets(data: Path | None) -> list[sets.Collection]:
-    """Every set that the repository has, and those of a folder with other data."""
-    found = [*sets.assistant(), *coding.collections(), sets.library(True), sets.manual()]
-    if data is not None and data.is_dir():
-        found += sets.locomo(data / "locomo_first5.json")
+def own_sets() -> list[sets.Collection]:
+    """Every set that the repository has."""
+    return [*sets.assistant(), *coding.collections(), sets.library(True), sets.manual()]
+
+
+def other_sets(data: Path) -> list[sets.Collection]:
+    """Those of a folder with other data; none if there is no such folder."""
+    found = []
+    if data.is_dir():
+        found = sets.locomo(data / "locomo_first5.json")
         for path in sorted(data.glob("*_half.json")):
             found += [_chat(one) for one in json.loads(path.read_text(encoding="utf-8"))]
     return found
@@ -173,8 +178,12 @@ def became_versions(found: Sequence[Pair], embedder: str = "none") -> dict[str, 
     return counts
 
 
-def lost(collection: sets.Collection, embedder: str = "none", dated: bool = True) -> list[str]:
-    """Ids of the documents that a search for their own text does not show among the first three."""
+def lost(
+    collection: sets.Collection, embedder: str = "none", dated: bool = True, most: int | None = None
+) -> list[str]:
+    """Ids of the documents that a search for their own text does not show among the first three. All are stored; with
+    `most` only about that many are asked for, spread over the set."""
+    step = 1 if most is None else -(-len(collection.documents) // most)
     with tempfile.TemporaryDirectory() as folder:
         memory = Memory(Path(folder), embedder)
         start = 0 if min(one.at for one in collection.documents) else START  # some sets count from zero
@@ -185,7 +194,7 @@ def lost(collection: sets.Collection, embedder: str = "none", dated: bool = True
         )
         missing = [
             document.id
-            for document, made in zip(collection.documents, kept, strict=True)
+            for document, made in list(zip(collection.documents, kept, strict=True))[::step]
             if made["id"] not in shown_ids(memory.call("search", query=document.text, limit=FIRST)["results"])
         ]
         memory.engine.close()
@@ -208,7 +217,7 @@ def main() -> None:
     found = [] if given.no_pairs else pairs(given.half)
     for kind, (versions, of) in became_versions(found, given.embedder).items():
         print(f"{kind}: {versions} of {of} became versions", flush=True)
-    for collection in stored_sets(given.data):
+    for collection in [*own_sets(), *(other_sets(given.data) if given.data is not None else ())]:
         if collection.name.startswith(given.only):
             missing = lost(collection, given.embedder, not given.undated)
             print(

@@ -40,6 +40,7 @@ class Store:
 
     collection: Collection
     vectors: list[NDArray[np.float32]]  # of each document, a row for each of its parts
+    model: str = ""  # whose vectors they are, and whose numbers the ranking takes
     rows: NDArray[np.float32] = field(init=False)
     first: NDArray[np.int64] = field(init=False)
     counts: list[Counter[str]] = field(init=False)
@@ -136,7 +137,7 @@ class Store:
 
     def asked(self, question: str) -> RankingQuery:
         last = max(document.at for document in self.documents)
-        return RankingQuery(question, terms(question), last + DAY_MS, latin_share(question))
+        return RankingQuery(question, terms(question), last + DAY_MS, latin_share(question), self.model)
 
 
 def _best(scores: Floats, depth: int) -> list[int]:

@@ -156,7 +156,8 @@ def measure(
     collection: sets.Collection, vectors: Vectors, depth: int, chosen: Sequence[str] = ()
 ) -> dict[tuple[str, str], list[Row]]:
     """Rows by way and level."""
-    store = Store(collection, vectors.in_parts([document.text for document in collection.documents]))
+    parts = vectors.in_parts([document.text for document in collection.documents])
+    store = Store(collection, parts, LOCAL_MODELS[vectors.embedder].label)
     asked = vectors.of_questions([query.text for query in collection.queries])
     session = {document.id: document.session for document in collection.documents}
     rows: dict[tuple[str, str], list[Row]] = {}

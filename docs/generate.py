@@ -31,6 +31,7 @@ from holdfast.ops.framework.operation import Operation, Stream
 from holdfast.ops.openapi import PREFIX
 from holdfast.ops.registry import OPERATIONS
 from holdfast.settings import SETTINGS, Setting, Settings
+from holdfast.settings.row import duration
 
 DOCS = Path(__file__).parent
 ROOMS = DOCS.parent / "tools" / "rooms.py"
@@ -312,7 +313,7 @@ def settings_page() -> str:
         [
             code(row.env),
             codes(row.also),
-            _setting_kind(hints[row.name]),
+            DURATION if row.parse is duration else _setting_kind(hints[row.name]),
             _shown(row),
             f"{prose(row.help)} {_bounds(row)}",
         ]
@@ -328,6 +329,9 @@ override the environment. An invalid value stops the command with an error that 
 
 Settings marked **secret** never appear in a response, an error message or a log.
 """
+
+
+DURATION = "time, such as 12h"
 
 
 def _setting_kind(hint: Any) -> str:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import random
 import socket
 import subprocess
 import sysconfig
@@ -20,15 +21,23 @@ from nats.aio.client import Client
 from nats.aio.msg import Msg
 from patience import WAIT_SECONDS, until
 
+EPHEMERAL = Path("/proc/sys/net/ipv4/ip_local_port_range")
+MANY_PORTS = 20_000
+
 PROGRAM = Path(sysconfig.get_path("scripts")) / "nats-server"
 
 T = TypeVar("T")
 
 
 def free_port() -> int:
-    with socket.socket() as one:
-        one.bind(("127.0.0.1", 0))
-        return int(one.getsockname()[1])
+    """A port that the kernel gives to no connection: one of those may be taken before it is used, or between a kill and
+    the next start, even by the client that tries to reach it."""
+    first = int(EPHEMERAL.read_text().split()[0])
+    for port in random.SystemRandom().sample(range(first - MANY_PORTS, first), MANY_PORTS):
+        with socket.socket() as one, suppress(OSError):
+            one.bind(("127.0.0.1", port))
+            return port
+    raise OSError("no port is free")
 
 
 class NatsServer:

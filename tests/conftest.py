@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import compileall
+import gc
 import os
 import shutil
 import sys
@@ -13,14 +14,16 @@ from pathlib import Path
 import pytest
 from engines import ENGINES, POSTGRES, SQLITE, choose, chosen, on_engine
 from hub_server import HubServer
-from hypothesis import settings
+from hypothesis import HealthCheck, settings
 from object_server import ObjectServer
 from small_disks import disk_of
 from world import World
 
 # The same examples each time, so that a change is what makes a test fail. HYPOTHESIS_PROFILE=search looks for new ones.
-settings.register_profile("steady", derandomize=True, deadline=None)
-settings.register_profile("search", deadline=None, max_examples=1_000)
+# How long one takes tells nothing on a busy machine, and a fixture may be shared by the examples of a test.
+ANY_PACE = settings(deadline=None, suppress_health_check=[HealthCheck.too_slow, HealthCheck.function_scoped_fixture])
+settings.register_profile("steady", ANY_PACE, derandomize=True)
+settings.register_profile("search", ANY_PACE, max_examples=1_000)
 settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE", "steady"))
 
 # Hundreds of tests start a process of their own, and compiling what it imports would take a second each time. So the
@@ -35,6 +38,7 @@ def pytest_addoption(parser: pytest.Parser) -> None:
 
 
 def pytest_configure(config: pytest.Config) -> None:
+    gc.disable()  # what is read while tests are collected stays
     choose(config.getoption("--engine") or SQLITE)
     if not hasattr(config, "workerinput"):  # once, before the workers of a parallel run start
         compileall.compile_dir(SOURCE, quiet=2)
@@ -83,6 +87,10 @@ def engine_kind(request: pytest.FixtureRequest) -> Iterator[str]:
     """The engine of this test."""
     with on_engine(getattr(request, "param", chosen())):
         yield chosen()
+
+
+def pytest_collection_finish() -> None:
+    gc.enable()
 
 
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:

@@ -22,7 +22,7 @@ PROGRAM = Path(sysconfig.get_path("scripts")) / "weed"
 BUCKET = "memory"
 WRITER, READER, STRANGER = ("AKwriter", "SKwriter"), ("AKreader", "SKreader"), ("AKnobody", "SKnobody")
 _PORTS = ("master", "volume", "filer", "s3")
-TRIES, SECONDS = 3, 30
+TRIES, SECONDS = 3, 60
 
 
 def _identity(name: str, key: tuple[str, str], *actions: str) -> dict[str, object]:
@@ -82,7 +82,7 @@ class ObjectServer:
         options = [f"-{name}.port={port}" for name, (port, _) in self._ports.items()]
         options += [f"-{name}.port.grpc={port}" for name, (_, port) in self._ports.items()]
         command = [
-            str(PROGRAM), "server", f"-dir={folder / 'data'}", "-ip=127.0.0.1", "-ip.bind=127.0.0.1", "-filer",
+            str(PROGRAM), f"-logdir={folder}", "server", f"-dir={folder / 'data'}", "-ip=127.0.0.1", "-ip.bind=127.0.0.1", "-filer",
             "-s3", "-s3.port.iceberg=0", "-s3.port.lance=0", f"-s3.config={config}", "-iam=false", "-master.telemetry=false", "-master.volumeSizeLimitMB=64",
             "-volume.max=100", *options,
         ]  # fmt: skip

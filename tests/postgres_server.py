@@ -12,6 +12,7 @@ from typing import Any
 from urllib.parse import quote
 
 import psycopg
+from patience import WAIT_SECONDS
 
 from holdfast.store.postgres.store import PostgresStore
 
@@ -71,7 +72,8 @@ def empty_schema() -> str:
     url = server_url()
     with psycopg.connect(url, autocommit=True) as db:
         db.execute(f"CREATE SCHEMA {name} AUTHORIZATION holdfast_test".encode())
-    return f"{url.replace(_ADMIN, _ROLE, 1)}&options={quote(f'-c search_path={name},public')}"
+    options = quote(f"-c search_path={name},public")
+    return f"{url.replace(_ADMIN, _ROLE, 1)}&connect_timeout={WAIT_SECONDS}&options={options}"
 
 
 def give_back(url: str) -> None:

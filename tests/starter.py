@@ -2,6 +2,8 @@
 
 A child is as if it had been started by itself: its own environment, folder, standard files, signals and end. Run as
 `starter.py DESCRIPTOR`, with the socket on which requests come. It ends when the other side of that is closed.
+
+A server that such a command starts in the background is forked here as well: loading it takes four fifths of its start.
 """
 
 from __future__ import annotations
@@ -13,10 +15,12 @@ import os
 import select
 import signal
 import socket
+import subprocess
 import sys
 import tempfile
 import time
 from contextlib import suppress
+from typing import Any, NoReturn
 
 import holdfast.cli.command_table
 import holdfast.cli.commands.parsers
@@ -27,11 +31,15 @@ import holdfast.cli.output.render
 import holdfast.serve.run  # noqa: F401
 from holdfast.cli.main import main
 from holdfast.core.model import Json
+from holdfast.local import launcher
 
 MOST_BYTES = 1 << 20
+SHELL = ["/bin/sh", "-c", launcher._DETACH]
+PYTHON = 4  # words before those of the command: the interpreter and its options
+_run = subprocess.run
 
 
-def words_of_a_child(control: socket.socket) -> list[str]:
+def words_of_a_child(control: socket.socket, launches: socket.socket) -> list[str]:
     """Fork for each request. Returns in the children alone, with the words of their command."""
     children: dict[int, socket.socket] = {}
     woken, wake = socket.socketpair()
@@ -39,31 +47,36 @@ def words_of_a_child(control: socket.socket) -> list[str]:
     signal.set_wakeup_fd(wake.fileno(), warn_on_full_buffer=False)
     signal.signal(signal.SIGCHLD, lambda *_: None)
     while True:
-        ready, _, _ = select.select([control, woken], [], [])
+        ready, _, _ = select.select([control, launches, woken], [], [])
         if woken in ready:
             woken.recv(4_096)
             _report_ended(children)
-        if control not in ready:
+        if control in ready:
+            request, files = _request(control)
+            if not files:
+                _end(children)
+            status = socket.socket(fileno=files.pop())
+        elif launches in ready:
+            status, _ = launches.accept()
+            request, files = _request(status)
+            if not files:  # it was killed before it could say what to launch
+                continue
+        else:
             continue
-        request, files = _request(control)
-        if not files:  # the tests have ended, or were ended: nothing of theirs stays
-            for child in children:
-                os.kill(child, signal.SIGKILL)
-            os._exit(0)
-        status = socket.socket(fileno=files.pop())
         if request["words"][:1] == ["mcp"]:
             import holdfast.serve.mcp.stdio  # noqa: F401 - takes as long again, so only where it is wanted
         if pid := os.fork():
             for file in files:
                 os.close(file)
-            status.sendall(pid.to_bytes(4, "little"))
+            with suppress(OSError):  # the one who asked may be gone
+                status.sendall(pid.to_bytes(4, "little"))
             children[pid] = status
             continue
         signal.set_wakeup_fd(-1)
         signal.signal(signal.SIGCHLD, signal.SIG_DFL)
         if request["held"]:
             status.recv(1)
-        for inherited in (control, woken, wake, status, *children.values()):
+        for inherited in (control, launches, woken, wake, status, *children.values()):
             inherited.close()
         _become(request, files)
         return list(request["words"])
@@ -74,20 +87,53 @@ def _request(control: socket.socket) -> tuple[Json, list[int]]:
     return json.loads(message or b"{}"), files
 
 
+def _end(children: dict[int, socket.socket]) -> NoReturn:
+    """The tests have ended, or were ended: nothing of theirs stays."""
+    for child in children:
+        os.kill(child, signal.SIGKILL)
+    os._exit(0)
+
+
 def _report_ended(children: dict[int, socket.socket]) -> None:
     with suppress(ChildProcessError):
         while True:
             pid, status = os.waitpid(-1, os.WNOHANG)
             if not pid:
                 return
-            with children.pop(pid) as connection, suppress(OSError):  # the one who asked may be gone
+            with children.pop(pid) as connection, suppress(OSError):
                 connection.sendall(status.to_bytes(4, "little"))
+
+
+def launching(address: bytes) -> Any:
+    """`subprocess.run` for the children, which has the starter fork what launcher.py would have a shell start."""
+
+    def run(command: list[str], **given: Any) -> subprocess.CompletedProcess[Any]:
+        if command[: len(SHELL)] != SHELL:
+            return _run(command, **given)
+        log, *server = command[len(SHELL) :]
+        request = {"words": server[PYTHON:], "folder": given["cwd"], "environ": dict(given["env"]), "session": True}
+        request |= {"held": False, "detached": True}
+        with (
+            socket.socket(socket.AF_UNIX, socket.SOCK_SEQPACKET) as status,
+            open(os.devnull, "rb") as nothing,
+            open(log, "ab") as kept,
+        ):
+            status.connect(address)
+            files = [nothing.fileno(), kept.fileno(), kept.fileno()]
+            socket.send_fds(status, [json.dumps(request).encode()], files)
+            pid = int.from_bytes(status.recv(4), "little")
+        return subprocess.CompletedProcess(command, 0, f"{pid}\n".encode())
+
+    return run
 
 
 def _become(request: Json, files: list[int]) -> None:
     """Take over what a process of its own would have been given."""
     if request["session"]:
         os.setsid()
+    if request.get("detached"):  # as shells do it
+        signal.signal(signal.SIGINT, signal.SIG_IGN)
+        signal.signal(signal.SIGQUIT, signal.SIG_IGN)
     for number, file in enumerate(files):
         os.dup2(file, number)
         os.close(file)
@@ -104,4 +150,8 @@ def _become(request: Json, files: list[int]) -> None:
 
 if __name__ == "__main__":
     gc.freeze()  # pages of what is loaded stay shared with the children
-    sys.exit(main(words_of_a_child(socket.socket(fileno=int(sys.argv[1])))))
+    listening = socket.socket(socket.AF_UNIX, socket.SOCK_SEQPACKET)
+    listening.bind(f"\0holdfast-starter-{os.getpid()}".encode())  # no file: the name ends with this process
+    listening.listen()
+    subprocess.run = launching(listening.getsockname())
+    sys.exit(main(words_of_a_child(socket.socket(fileno=int(sys.argv[1])), listening)))

@@ -17,13 +17,7 @@ from rows import each
 
 SOURCE = Path(__file__).parents[1] / "src" / "holdfast"
 FILES = sorted(SOURCE.rglob("*.py"))
-TREES = {path: ast.parse(path.read_text(encoding="utf-8")) for path in FILES}
-FUNCTIONS = [
-    (path, node, (node.end_lineno or 0) - node.lineno + 1)
-    for path, tree in TREES.items()
-    for node in ast.walk(tree)
-    if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef)
-]
+Lengths = list[tuple[str, int]]
 
 LONGEST_FUNCTION, LONGEST_FILE, MOST_MODULES = 60, 500, 15
 MEDIAN, NINTH_TENTH = 8, 20
@@ -34,15 +28,31 @@ def name_of(path: Path) -> str:
     return str(path.relative_to(SOURCE).with_suffix(""))
 
 
+@pytest.fixture(scope="module")
+def nodes() -> list[tuple[Path, ast.AST]]:
+    """Every node of the source. Not read while tests are collected, which each worker does."""
+    return [(path, node) for path in FILES for node in ast.walk(ast.parse(path.read_text(encoding="utf-8")))]
+
+
+@pytest.fixture(scope="module")
+def functions(nodes: list[tuple[Path, ast.AST]]) -> Lengths:
+    """Each function and its lines."""
+    return [
+        (f"{name_of(path)}.{node.name}", (node.end_lineno or 0) - node.lineno + 1)
+        for path, node in nodes
+        if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef)
+    ]
+
+
 # How large
 
 
-def test_no_function_has_more_than_sixty_lines() -> None:
-    assert [f"{name_of(path)}.{node.name}" for path, node, lines in FUNCTIONS if lines > LONGEST_FUNCTION] == []
+def test_no_function_has_more_than_sixty_lines(functions: Lengths) -> None:
+    assert [name for name, lines in functions if lines > LONGEST_FUNCTION] == []
 
 
-def test_most_functions_are_short() -> None:
-    lengths = sorted(lines for _, _, lines in FUNCTIONS)
+def test_most_functions_are_short(functions: Lengths) -> None:
+    lengths = sorted(lines for _, lines in functions)
     assert lengths[len(lengths) // 2] <= MEDIAN
     assert lengths[len(lengths) * 9 // 10] <= NINTH_TENTH
 
@@ -56,13 +66,10 @@ def test_no_folder_has_more_than_fifteen_modules(folder: Path) -> None:
     assert len([path for path in folder.glob("*.py") if path.name != "__init__.py"]) <= MOST_MODULES
 
 
-def test_broad_handlers_are_rare() -> None:
+def test_broad_handlers_are_rare(nodes: list[tuple[Path, ast.AST]]) -> None:
     """All of them count here: those that raise again as well. test_layers.py lists those that do not."""
     broad = [
-        node
-        for tree in TREES.values()
-        for node in ast.walk(tree)
-        if isinstance(node, ast.ExceptHandler) and (node.type is None or _is_broad(node.type))
+        node for _, node in nodes if isinstance(node, ast.ExceptHandler) and (node.type is None or _is_broad(node.type))
     ]
     lines = sum(len(path.read_text("utf-8").splitlines()) for path in FILES)
     assert 1_000 * len(broad) / lines <= BROAD_PER_THOUSAND

@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from hypothesis import given, settings, strategies as st
+from hypothesis import given, strategies as st
 from rows import each
 
 from holdfast.core.errors import InvalidSettings
@@ -287,7 +287,6 @@ def test_an_address_that_is_no_nats_server_is_refused_without_being_shown(raw: s
         load({}, {"HOLDFAST_NATS_URL": raw})
 
 
-@settings(deadline=None)
 @given(raw=st.text(st.characters(codec="utf-8", exclude_characters="\0"), max_size=40))
 def test_any_text_is_read_or_refused(raw: str) -> None:
     for row in SETTINGS:

@@ -2,7 +2,7 @@
 
 Loading takes 0.6 s of processor time, nine tenths of most commands, and a whole run starts hundreds. So each test process
 has one process that loads it once and forks for each command (`starter.py`). The command still has a process of its own,
-with its own environment, folder, standard files, signals and exit code. How Holdfast is loaded is the matter of
+with its own environment, folder, standard files, signals and exit code; so has a server that it starts in the background. How Holdfast is loaded is the matter of
 `tests/cli`; processes behind a tracer, or with variables that Python reads at its start, begin from nothing.
 """
 

@@ -414,7 +414,7 @@ def _answer(operation: Endpoint, status: int, raw: bytes, url: str) -> Any:
     except ValueError:
         raise ServerUnreachable(
             f"{operation.name}: {urlsplit(url).hostname} returned status {status} without JSON",
-            hint="Another program may be listening there. Check --url and AGENTMEMORY_URL.",
+            hint="Another program may be listening there. Check --url and HOLDFAST_URL.",
         ) from None
     if 200 <= status < 300:
         return body

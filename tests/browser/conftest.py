@@ -18,7 +18,7 @@ expect.set_options(timeout=PATIENCE_MS)
 @pytest.fixture(scope="module")
 def browser() -> Iterator[Browser]:
     with sync_playwright() as playwright:
-        browser = playwright.chromium.launch(executable_path=CHROMIUM, args=FLAGS)
+        browser = playwright.chromium.launch(executable_path=CHROMIUM, args=FLAGS, timeout=PATIENCE_MS)
         yield browser
         browser.close()
 
@@ -39,36 +39,50 @@ def memory(server: Server) -> Iterator[Filling]:
     filling.close()
 
 
+def _page(browser: Browser, **options: Any) -> Page:
+    context = browser.new_context(**{"viewport": WIDE, "locale": "en-GB", "timezone_id": "UTC", **options})
+    context.set_default_timeout(PATIENCE_MS)
+    return context.new_page()
+
+
 @pytest.fixture
 def watched(browser: Browser) -> Iterator[Callable[..., tuple[Page, Watch]]]:
     """Makes pages that are watched; what went wrong on one fails the test."""
     watches: list[Watch] = []
-    contexts = []
 
     def make(**options: Any) -> tuple[Page, Watch]:
-        context = browser.new_context(**{"viewport": WIDE, "locale": "en-GB", "timezone_id": "UTC", **options})
-        contexts.append(context)
-        page = context.new_page()
-        page.set_default_timeout(PATIENCE_MS)
-        watches.append(Watch(page))
-        return page, watches[-1]
+        watches.append(Watch(_page(browser, **options)))
+        return watches[-1].page, watches[-1]
 
     yield make
-    wrong = [line for watch in watches for line in watch.wrong]
-    for context in contexts:
-        for page in context.pages:
+    for watch in watches:
+        for page in watch.page.context.pages:
             # A request that a test answers itself may still be under way; closing its page is no error.
             page.unroute_all(behavior="ignoreErrors")
-        context.close()
-    assert wrong == []
+        watch.page.context.close()
+    assert [line for watch in watches for line in watch.wrong] == []
+
+
+@pytest.fixture(scope="module")
+def tab(browser: Browser) -> Iterator[Page]:
+    """A page for the tests of a file that says ONE_TAB: a new one takes as much processor time as most of them."""
+    page = _page(browser)
+    yield page
+    page.context.close()
 
 
 @pytest.fixture
-def page(watched: Callable[..., tuple[Page, Watch]]) -> Page:
-    return watched()[0]
+def watch(request: pytest.FixtureRequest) -> Iterator[Watch]:
+    """A page with its watch, for tests that provoke an error. It is new, or is as if it were."""
+    if not getattr(request.module, "ONE_TAB", False):
+        yield request.getfixturevalue("watched")()[1]
+        return
+    watch = Watch(request.getfixturevalue("tab"))
+    yield watch
+    watch.leave()
+    assert watch.wrong == []
 
 
 @pytest.fixture
-def watch(watched: Callable[..., tuple[Page, Watch]]) -> Watch:
-    """A page with its watch, for tests that provoke an error."""
-    return watched()[1]
+def page(watch: Watch) -> Page:
+    return watch.page

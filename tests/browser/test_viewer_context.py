@@ -11,6 +11,8 @@ from playwright.sync_api import Page, expect
 from processes import Server
 from viewing import PATIENCE_MS, Watch, open_panel, rows
 
+ONE_TAB = True
+
 Watched = Callable[..., tuple[Page, Watch]]
 DECIDED = "We decided to use Postgres 14 for the orders service because the managed plan includes it."
 

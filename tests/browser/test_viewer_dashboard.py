@@ -14,6 +14,8 @@ from world import World
 
 from holdfast.core.errors import VaultRefused
 
+ONE_TAB = True
+
 
 @pytest.fixture(scope="module", autouse=True)
 def filled(server: Server) -> None:

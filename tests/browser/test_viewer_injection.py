@@ -186,7 +186,7 @@ def _all_rows(trapped: Trapped, listbox: str) -> None:
         )
         if not moved:
             return
-        trapped.page.wait_for_timeout(60)  # two frames: the rows are drawn after the scroll
+        trapped.settle()  # the rows are drawn after the scroll
 
 
 def _ids(server: Server, path: str, name: str) -> list[str]:

@@ -11,6 +11,8 @@ from processes import Server
 from samples import FACTS, fill, remember
 from viewing import PHONE, Watch, open_panel, rows, shoot
 
+ONE_TAB = True
+
 MANY = 450  # more than two pages of the list
 Watched = Callable[..., tuple[Page, Watch]]
 

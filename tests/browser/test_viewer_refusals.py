@@ -13,6 +13,8 @@ from playwright.sync_api import Locator, Page, expect
 from processes import Server
 from viewing import Watch, open_panel
 
+ONE_TAB = True
+
 Watched = Callable[..., tuple[Page, Watch]]
 REFUSED = ["status of 403", "status of 409", "status of 422"]
 

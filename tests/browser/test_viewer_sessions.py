@@ -8,6 +8,8 @@ from processes import Server
 from samples import fill
 from viewing import open_panel, rows, shoot
 
+ONE_TAB = True
+
 LIST, SEEN = "List of sessions", "Observations"
 
 

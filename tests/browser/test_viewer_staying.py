@@ -16,6 +16,8 @@ from wire import BROKEN, Wire
 
 import holdfast
 
+ONE_TAB = True
+
 Watched = Callable[..., tuple[Page, Watch]]
 MANY = 450  # more than two pages of the list
 ROW = 58  # px
@@ -327,10 +329,10 @@ def test_every_operation_of_the_audit_log_has_a_plain_word(page: Page, server: S
     assert {f"op_{name}" for name in offered} - words.keys() == set()
 
 
-@pytest.mark.parametrize("panel", ["memories", "sessions", "timeline", "slots", "actions"])
-def test_projects_that_are_known_are_offered(panel: str, page: Page, server: Server, memory: Filling) -> None:
-    open_panel(page, server.url, panel)
-    field = page.get_by_label("Project", exact=True)
-    offered = page.locator(f"datalist[id='{field.get_attribute('list')}'] option[value='harbour']")
+def test_projects_that_are_known_are_offered(page: Page, server: Server, memory: Filling) -> None:
+    for panel in ("memories", "sessions", "timeline", "slots", "actions"):
+        open_panel(page, server.url, panel)
+        field = page.locator(f".panel.{panel}").get_by_label("Project", exact=True)
+        offered = page.locator(f"datalist[id='{field.get_attribute('list')}'] option[value='harbour']")
 
-    expect(offered).to_have_count(1)
+        expect(offered).to_have_count(1)

@@ -8,7 +8,7 @@ from pathlib import Path
 from urllib.parse import urlsplit
 
 from patience import WAIT_SECONDS
-from playwright.sync_api import ConsoleMessage, Dialog, Locator, Page, Request
+from playwright.sync_api import ConsoleMessage, Dialog, Error, Locator, Page, Request
 
 import holdfast.viewer
 
@@ -33,9 +33,22 @@ class Watch:
         self.wrong: list[str] = []
         self.expected: list[str] = []  # beginnings of console errors that the test provokes
         page.on("console", self._console)
-        page.on("pageerror", lambda error: self.wrong.append(f"page error: {error}"))
+        page.on("pageerror", self._page_error)
         page.on("request", self._request)
         page.on("dialog", self._dialog)
+
+    def leave(self) -> None:
+        """Watch no longer, and leave the page as if it were new to the next test."""
+        self.page.unroute_all(behavior="ignoreErrors")
+        self.page.evaluate("() => { if (location.host) { localStorage.clear(); sessionStorage.clear(); } }")
+        self.page.goto("about:blank")
+        self.page.remove_listener("console", self._console)
+        self.page.remove_listener("pageerror", self._page_error)
+        self.page.remove_listener("request", self._request)
+        self.page.remove_listener("dialog", self._dialog)
+
+    def _page_error(self, error: Error) -> None:
+        self.wrong.append(f"page error: {error}")
 
     def _console(self, message: ConsoleMessage) -> None:
         if message.type in ("error", "warning") and not any(one in message.text for one in self.expected):

@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 from chat_world import A_PRIVATE, B_PRIVATE, G1, VIEWERS, asked_by
 from hashing_embedder import HashingEmbedder
-from hypothesis import HealthCheck, given, settings, strategies as st
+from hypothesis import given, settings, strategies as st
 from rows import each
 from world import World
 
@@ -320,7 +320,7 @@ def answers(world: World) -> list[str]:
 
 
 @given(said=SPOKEN)
-@settings(max_examples=25, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(max_examples=25)
 @pytest.mark.parametrize("meaning", [False, True], ids=["by words", "by meaning too"])
 def test_whatever_others_say_every_answer_stays_the_same(
     tmp_path_factory: pytest.TempPathFactory, meaning: bool, said: list[tuple[Viewer, str, str | None, bool, bool]]
@@ -351,7 +351,7 @@ def test_whatever_others_say_every_answer_stays_the_same(
 
 
 @given(said=SPOKEN)
-@settings(max_examples=12, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(max_examples=12)
 def test_whatever_others_say_a_write_is_answered_the_same(
     tmp_path_factory: pytest.TempPathFactory, said: list[tuple[Viewer, str, str | None, bool, bool]]
 ) -> None:

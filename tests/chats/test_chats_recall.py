@@ -9,7 +9,7 @@ from typing import Any
 import orjson
 import pytest
 from chat_world import A_PRIVATE, B_PRIVATE, G1, asked_by
-from hypothesis import HealthCheck, given, settings, strategies as st
+from hypothesis import given, settings, strategies as st
 from patience import WAIT_SECONDS
 from websockets.sync.client import connect
 from world import World, running
@@ -101,7 +101,7 @@ def test_each_memory_says_where_it_came_from_whose_it_is_and_when(world: World) 
 
 
 @given(content=st.text(st.characters(exclude_categories=["Cs"], exclude_characters="\0"), min_size=1, max_size=200))
-@settings(max_examples=60, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(max_examples=60)
 def test_no_stored_text_leaves_its_place_in_the_block(tmp_path_factory: pytest.TempPathFactory, content: str) -> None:
     if not content.strip():
         return

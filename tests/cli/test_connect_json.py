@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 from connect_homes import COMMAND, make_place
-from hypothesis import given, settings, strategies as st
+from hypothesis import given, strategies as st
 
 from holdfast.cli.connect.agents import CLAUDE_EVENTS, grouped_hook, plain_server, rows
 from holdfast.cli.connect.config_entries import JsonHooks, JsonServer
@@ -56,7 +56,6 @@ def written(draw: st.DrawFn, values: st.SearchStrategy[Any] = OBJECTS) -> tuple[
     return text, value, count
 
 
-@settings(deadline=None)
 @given(written(VALUES))
 def test_a_text_with_comments_and_trailing_commas_is_read_as_its_value(made: tuple[str, Any, int]) -> None:
     text, value, count = made
@@ -65,7 +64,6 @@ def test_a_text_with_comments_and_trailing_commas_is_read_as_its_value(made: tup
     assert len(doc.comments) == count
 
 
-@settings(deadline=None)
 @given(OBJECTS, st.sampled_from([None, 1, 2, 4, "\t"]))
 def test_plain_json_is_read_as_the_json_module_reads_it(value: dict[str, Any], indent: Any) -> None:
     text = json.dumps(value, indent=indent)
@@ -77,7 +75,6 @@ def test_plain_json_is_read_as_the_json_module_reads_it(value: dict[str, Any], i
     ]
 
 
-@settings(deadline=None)
 @given(written(), OBJECTS)
 def test_a_rewrite_gives_the_wanted_value_or_refuses(made: tuple[str, Any, int], wanted: dict[str, Any]) -> None:
     try:
@@ -88,7 +85,6 @@ def test_a_rewrite_gives_the_wanted_value_or_refuses(made: tuple[str, Any, int],
     assert same(parse(after).value, wanted)
 
 
-@settings(deadline=None)
 @given(written(), NAMES, VALUES)
 def test_adding_a_key_keeps_every_character_and_comment(made: tuple[str, Any, int], name: str, item: Any) -> None:
     text, value, count = made
@@ -100,7 +96,6 @@ def test_adding_a_key_keeps_every_character_and_comment(made: tuple[str, Any, in
     assert not value or all(character in characters for character in text)
 
 
-@settings(deadline=None)
 @given(written(), NAMES, VALUES)
 def test_adding_a_key_and_taking_it_out_again_keeps_value_and_comments(
     made: tuple[str, Any, int], name: str, item: Any
@@ -113,7 +108,6 @@ def test_adding_a_key_and_taking_it_out_again_keeps_value_and_comments(
     assert len(parse(back).comments) == count
 
 
-@settings(deadline=None)
 @given(OBJECTS, st.sampled_from([None, 2, 4, "\t"]), NAMES, VALUES)
 def test_on_plain_json_adding_and_taking_out_gives_the_same_bytes(
     value: dict[str, Any], indent: Any, name: str, item: Any
@@ -123,7 +117,6 @@ def test_on_plain_json_adding_and_taking_out_gives_the_same_bytes(
         assert rewrite(rewrite(text, {**value, name: item}), value) == text
 
 
-@settings(deadline=None)
 @given(written(), written())
 def test_server_and_hooks_go_in_and_out_of_any_settings_without_a_trace(
     made: tuple[str, Any, int], other: tuple[str, Any, int]
@@ -172,7 +165,6 @@ def test_deep_nesting_is_refused_instead_of_exhausting_the_stack() -> None:
         parse("[" * 100_000)
 
 
-@settings(deadline=None)
 @given(st.text(max_size=40))
 def test_any_text_is_read_or_refused(text: str) -> None:
     try:

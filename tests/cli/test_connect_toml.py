@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 import tomlkit
 from connect_homes import COMMAND, USED, make_place
-from hypothesis import given, settings, strategies as st
+from hypothesis import given, strategies as st
 
 from holdfast.cli.connect.agents import plain_server
 from holdfast.cli.connect.config_entries import TomlServer
@@ -67,7 +67,6 @@ def configs(draw: st.DrawFn) -> str:
     return text
 
 
-@settings(deadline=None)
 @given(configs())
 def test_a_new_table_goes_to_the_end_and_everything_else_stays(text: str) -> None:
     after = set_table(text, OURS, WANTED)
@@ -77,14 +76,12 @@ def test_a_new_table_goes_to_the_end_and_everything_else_stays(text: str) -> Non
     assert now == {**was, "mcp_servers": was.get("mcp_servers", {})}
 
 
-@settings(deadline=None)
 @given(configs())
 def test_setting_the_same_table_again_changes_nothing(text: str) -> None:
     after = set_table(text, OURS, WANTED)
     assert set_table(after, OURS, WANTED) == after
 
 
-@settings(deadline=None)
 @given(configs(), configs())
 def test_a_changed_table_leaves_both_sides_of_it_alone(above: str, below: str) -> None:
     text = set_table(above, OURS, {**WANTED, "command": "/old", "env": {"A": "b"}})
@@ -95,7 +92,6 @@ def test_a_changed_table_leaves_both_sides_of_it_alone(above: str, below: str) -
     assert tomllib.loads(after)["mcp_servers"]["holdfast"] == WANTED
 
 
-@settings(deadline=None)
 @given(configs())
 def test_a_removed_table_leaves_what_was_there_before(text: str) -> None:
     back = drop_table(set_table(text, OURS, WANTED), OURS)
@@ -103,7 +99,6 @@ def test_a_removed_table_leaves_what_was_there_before(text: str) -> None:
     assert back.rstrip("\r\n") == text.rstrip("\r\n")
 
 
-@settings(deadline=None)
 @given(configs(), st.sampled_from(["", "[mcp_servers.holdfast.env] # ours\nA = 'b'\n"]))
 def test_a_removed_table_takes_no_comment_of_the_next_one_along(above: str, more: str) -> None:
     below = "\n# of what follows\n[zz-last]\nmine = 1 # kept\n"

@@ -103,9 +103,10 @@ def test_the_server_keeps_none_of_the_callers_open_files(home: OpenMemory) -> No
 
 
 def test_the_server_is_in_a_session_of_its_own(home: OpenMemory) -> None:
-    home.remember("The lighthouse.")
+    launched = launcher.launch_server(str(home.folder), home.environ)
 
-    assert os.getsid(home.card["pid"]) != os.getsid(0)
+    until(lambda: home.is_served_by(launched), "the server serves")
+    assert os.getsid(launched) != os.getsid(0)
 
 
 def test_a_port_that_another_program_has_is_left_to_it(home: OpenMemory) -> None:

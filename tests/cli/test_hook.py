@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from hypothesis import given, settings, strategies as st
+from hypothesis import given, strategies as st
 from patience import WAIT_SECONDS
 
 from holdfast.cli.hook.git import commit_at
@@ -355,7 +355,6 @@ FIELDS = st.sampled_from(
 )
 
 
-@settings(deadline=None)
 @given(st.sampled_from(sorted(set(EVENTS) - {"post-commit"})), st.dictionaries(FIELDS, JSON, max_size=6))
 def test_any_payload_leads_to_requests_that_can_be_sent(event: str, payload: dict[str, Any]) -> None:
     told = Server()
@@ -363,7 +362,6 @@ def test_any_payload_leads_to_requests_that_can_be_sent(event: str, payload: dic
     assert all(json.dumps(request["body"]) for request in told.requests)
 
 
-@settings(deadline=None)
 @given(st.sampled_from(["session-start", "post-tool-use", "no-such-event"]), st.text(max_size=20))
 def test_any_text_on_standard_input_exits_0(event: str, text: str) -> None:
     assert run_hook(event, text, {}, Server(), lambda: NOW).exit_code == 0

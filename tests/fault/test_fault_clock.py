@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from hypothesis import HealthCheck, given, settings as hypothesis_settings, strategies as st
+from hypothesis import given, settings as hypothesis_settings, strategies as st
 
 from holdfast.core.model import Caller, Memory
 from holdfast.core.times import iso
@@ -115,9 +115,7 @@ WORDS = (
 
 
 @given(jumps=st.lists(st.tuples(JUMPS, st.sampled_from(["say", "evolve", "dated"]), JUMPS), min_size=1, max_size=8))
-@hypothesis_settings(
-    max_examples=60, deadline=None, derandomize=True, suppress_health_check=[HealthCheck.function_scoped_fixture]
-)
+@hypothesis_settings(max_examples=60)
 def test_versions_follow_each_other_without_gap_or_overlap(
     memories: Memories, jumps: list[tuple[int, str, int]]
 ) -> None:

@@ -88,7 +88,7 @@ def test_a_text_that_is_read_at_once_is_one_part(minilm: LocalEmbedder) -> None:
     assert minilm.parts(["word " * (MAX_TOKENS - FRAME)]) == [["word " * (MAX_TOKENS - FRAME)]]
 
 
-@settings(max_examples=50, deadline=None)
+@settings(max_examples=50)
 @given(
     st.lists(
         st.sampled_from(["one ", "getUserName", " ü", "漢", "닭", "🦜 ", "\n", "e\u0301"]), min_size=30, max_size=900
@@ -132,7 +132,7 @@ def test_what_a_long_text_says_at_its_end_is_near_to_a_question_about_it(minilm:
     assert near.max() > minilm.embed([text])[0] @ asked
 
 
-@settings(max_examples=50, deadline=None)
+@settings(max_examples=50)
 @given(st.lists(st.text(st.characters(), max_size=300), min_size=1, max_size=5))
 def test_any_text_has_a_vector_of_length_one(minilm: LocalEmbedder, texts: list[str]) -> None:
     """Halves of surrogate pairs too."""

@@ -62,7 +62,7 @@ def used(tool: str, given: Any, output: Any = "ok") -> EventDraft:
     return compress("post_tool_use", {"tool_name": tool, "tool_input": given, "tool_output": output})
 
 
-@settings(max_examples=300, deadline=None)
+@settings(max_examples=300)
 @given(HOOKS, DATA)
 def test_any_data_is_compressed_within_every_bound(hook: str, data: Any) -> None:
     made = compress(hook, data)
@@ -81,13 +81,13 @@ def test_any_data_is_compressed_within_every_bound(hook: str, data: Any) -> None
     assert 0 <= made.confidence <= 1
 
 
-@settings(max_examples=100, deadline=None)
+@settings(max_examples=100)
 @given(HOOKS, DATA)
 def test_the_same_data_always_gives_the_same_observation(hook: str, data: Any) -> None:
     assert compress(hook, data) == compress(hook, data)
 
 
-@settings(max_examples=100, deadline=None)
+@settings(max_examples=100)
 @given(st.text(alphabet="/.:-_a1@#*s{}[]'\" \n的=", max_size=400))
 def test_strange_punctuation_is_taken_as_it_is(text: str) -> None:
     for data in ({"prompt": text}, {"tool_name": "Bash", "tool_input": text, "tool_output": text}, text):

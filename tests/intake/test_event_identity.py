@@ -88,7 +88,7 @@ STEPS = st.lists(
 )
 
 
-@settings(deadline=None, max_examples=60)
+@settings(max_examples=60)
 @given(before=STEPS, after=STEPS)
 def test_no_order_and_no_repeat_changes_what_is_stored(before: list[Any], after: list[Any]) -> None:
     with tempfile.TemporaryDirectory() as folder:
@@ -107,7 +107,7 @@ def test_no_order_and_no_repeat_changes_what_is_stored(before: list[Any], after:
         world.close()
 
 
-@settings(deadline=None, max_examples=40)
+@settings(max_examples=40)
 @given(
     grown=st.lists(st.integers(0, sum(map(len, DAY.lines))), max_size=6),
     killed=st.sets(st.integers(0, 6)),

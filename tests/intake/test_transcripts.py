@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from hypothesis import HealthCheck, given, settings, strategies as st
+from hypothesis import given, settings, strategies as st
 
 from holdfast.core.errors import InvalidRequest, NotFound
 from holdfast.intake.event.draft import compress
@@ -289,7 +289,7 @@ PAYLOAD = st.fixed_dictionaries({}, optional={"type": st.sampled_from(["message"
 LINE = st.fixed_dictionaries({"type": ROLES | JUNK}, optional={"sessionId": JUNK, "uuid": JUNK, "cwd": JUNK, "timestamp": JUNK, "isSidechain": JUNK, "isMeta": JUNK, "message": MESSAGE | JUNK, "payload": PAYLOAD | JUNK, "role": JUNK, "content": JUNK})  # fmt: skip
 
 
-@settings(max_examples=200, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(max_examples=200)
 @given(st.lists(LINE, max_size=6))
 def test_no_content_of_well_formed_lines_can_stop_the_reading(tmp_path: Path, lines: list[Any]) -> None:
     path = written(tmp_path, *lines)
@@ -298,7 +298,7 @@ def test_no_content_of_well_formed_lines_can_stop_the_reading(tmp_path: Path, li
     assert list(read_transcript(path)) == events
 
 
-@settings(max_examples=200, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(max_examples=200)
 @given(st.lists(st.sampled_from(LINES) | st.binary(max_size=40), max_size=8), st.integers(0, 400))
 def test_no_bytes_can_stop_the_reading(tmp_path: Path, lines: list[bytes], cut_off: int) -> None:
     path = tmp_path / "bytes.jsonl"

@@ -107,7 +107,7 @@ def test_the_order_in_which_observations_arrive_does_not_matter() -> None:
     assert summarize_session(SESSION[::-1]) == summarize_session(SESSION)
 
 
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=150)
 @given(STEPS)
 def test_every_digest_keeps_its_bounds(steps: list[Observation]) -> None:
     digest = summarize_session(steps)
@@ -311,7 +311,7 @@ def test_an_answer_is_cut_to_bounds() -> None:
     assert digest.concepts == ("a", "b", "c")
 
 
-@settings(max_examples=100, deadline=None)
+@settings(max_examples=100)
 @given(st.text(alphabet='{}[]",:abtile narv\\\ud800', max_size=200))
 def test_no_answer_can_break_the_parser(text: str) -> None:
     parse_llm_summary(text)
@@ -328,7 +328,7 @@ def test_the_record_for_a_model_is_fenced_and_cannot_close_its_fence() -> None:
     assert "BEGIN RECORD" in SESSION_INSTRUCTION
 
 
-@settings(max_examples=50, deadline=None)
+@settings(max_examples=50)
 @given(STEPS, st.integers(120, 3_000))
 def test_the_record_fits_its_limit(steps: list[Observation], limit: int) -> None:
     assert len(session_text(steps, limit)) <= limit

@@ -138,7 +138,7 @@ def test_the_projects_own_slot_is_taken_before_the_global_one() -> None:
     assert reflect([asked(1, "Always use uv.")], slots)[0].slot_id == "project/user_preferences"
 
 
-@settings(max_examples=100, deadline=None)
+@settings(max_examples=100)
 @given(
     st.lists(
         st.text(max_size=80) | st.sampled_from(["Never push to main.", "TODO: docs", "Always use uv."]),

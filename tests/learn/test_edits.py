@@ -63,3 +63,10 @@ def test_forms_of_a_word_have_one_stem(one: str, other: str) -> None:
 )
 def test_an_edit_of_one_setting_can_be_told_in_a_line(old: str, new: str, said: str) -> None:
     assert setting_text(Edit("/home/ada/agv/cfg/energy.yaml", old, new)) == said
+
+
+@pytest.mark.parametrize(("file", "apart"), [("/w/cfg/limits.yaml", False), ("/w/cfg/sandbox.yaml", True)])
+def test_the_file_of_a_setting_tells_of_another_thing_if_it_is_that_of_one_environment(file: str, apart: bool) -> None:
+    edit = Edit(file, "approvalLimit: 50000", "approvalLimit: 100")
+    new = Claim(setting_text(edit), "", (edit,))
+    assert edit_signs(Claim("The approval limit is 50,000."), new).of_another_thing is apart

@@ -15,7 +15,7 @@ from holdfast.core.errors import NotFound
 from holdfast.core.model import Caller
 from holdfast.learn.sessions.backlog import unsummarized
 from holdfast.learn.statements import learner
-from holdfast.store.sqlite import database
+from holdfast.store.sqlite import database, group_commit
 
 OLD = "The database is Postgres 14 on `db.internal`."
 NEW = "I moved the database from Postgres 14 to Postgres 16."
@@ -61,7 +61,7 @@ SOC = ("/w/cfg/energy.yaml", "return_soc: 35", "return_soc: 28")
     [
         "My key is sk-ant-api03-aB3dE5fG7hJ9kL1mN3pQ5rS7tU9vW1xY3zA5bC7dE9fG1hJ3kL5mN7pQ9 use it",
         "Always use this, the deploy password is <private>swordfish</private>",
-        "Please change the token to ghp_aB3dE5fG7hJ9kL1mN3pQ5rS7tU9vW1xY3zA5 on every runner",
+        "From now on always sign in with ghp_aB3dE5fG7hJ9kL1mN3pQ5rS7tU9vW1xY3zA5",
     ],
 )
 def test_a_sentence_whose_point_was_redacted_is_not_kept(world: World, text: str) -> None:
@@ -81,7 +81,11 @@ def test_what_is_told_beside_a_secret_is_kept(world: World) -> None:
     assert secret not in kept
 
 
+CARTS = "Carts return to the charger at 35 % charge, the soc of return is in the energy file."
+
+
 def test_a_setting_is_kept_as_the_edit_left_it_if_the_answer_does_not_name_it(world: World) -> None:
+    turn(world, "When do the carts return?", CARTS, session="s0")
     turn(world, "35 wastes a trip per shift", "28 % set.", edit=SOC)
     learn(world)
     assert "return_soc: 28 in cfg/energy.yaml" in texts(world)
@@ -93,7 +97,14 @@ def test_a_setting_that_the_answer_names_is_not_kept_twice(world: World) -> None
     assert [one for one in texts(world) if "28" in one] == ["The carts return to the charger at 28 % charge."]
 
 
+def test_a_setting_on_which_nothing_was_said_before_is_not_kept(world: World) -> None:
+    turn(world, "35 wastes a trip per shift", "28 % set.", edit=SOC)
+    learn(world)
+    assert not any("return_soc" in one for one in texts(world))
+
+
 def test_of_a_setting_that_was_changed_twice_the_last_value_is_in_force(world: World) -> None:
+    turn(world, "When do the carts return?", CARTS, session="s0")
     turn(world, "35 wastes a trip per shift", "28 % set.", edit=SOC)
     world.clock.now += DAY
     turn(
@@ -277,6 +288,7 @@ def test_a_folder_that_was_written_before_there_were_statements_is_learnt_from(
     first = database.migration_steps()[:1]
     with monkeypatch.context() as before:
         before.setattr(database, "migration_steps", lambda: first)
+        before.setattr(group_commit, "is_recording", lambda db: False)  # that version kept no journal
         world = World(tmp_path / "m")
         turn(world, "Why does the export fail at night?", CAUSE)
         world.close()

@@ -240,7 +240,7 @@ def test_cjk_and_code_names_are_found_by_part(world: World) -> None:
 
 
 @given(st.text(max_size=300))
-@profile(max_examples=60, deadline=None)
+@profile(max_examples=60)
 def test_any_text_that_can_be_stored_is_kept_as_it_is(shared_world: World, content: str) -> None:
     try:
         memory = kept(shared_world, content)["memory"]

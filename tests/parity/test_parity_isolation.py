@@ -17,6 +17,7 @@ from typing import Any
 import orjson
 import pytest
 from parity_world import MARK, Prepared, inside, settings_for, still_engine, still_server
+from patience import WAIT_SECONDS
 from sample_requests import SAMPLES, Sample
 from surfaces import OldMcp, Outcome, Rest, http_client, mcp_http
 from websockets.exceptions import ConnectionClosed, InvalidStatus
@@ -183,4 +184,4 @@ def test_the_live_stream_refuses_the_name(prepared: Prepared) -> None:
     with served(prepared, "streamed") as url:
         address = url.replace("http", "ws", 1) + f"/agentmemory/stream?agentId={OTHER}"
         with pytest.raises((InvalidStatus, ConnectionClosed)), connect(address, proxy=None) as socket:
-            socket.recv(timeout=10)
+            socket.recv(timeout=WAIT_SECONDS)

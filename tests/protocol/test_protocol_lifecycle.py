@@ -58,7 +58,7 @@ def carried_out(
 def test_age_counts_from_the_last_use() -> None:
     old = life(days=40)
     assert plan([old], RULES, NOON).deprecate == ("m",)
-    assert plan([recalled(old, NOON - DAY)], RULES, NOON).is_empty
+    assert plan([recalled(old, NOON - DAY)], RULES, NOON) == LifecyclePlan()
 
 
 @pytest.mark.parametrize(("importance", "days"), [(1, 10), (2, 20), (3, 30), (4, 40), (5, 50), (99, 50), (-3, 10)])
@@ -70,7 +70,7 @@ def test_the_more_important_the_later_it_expires(importance: int, days: int) -> 
 def test_what_lasts_never_expires(about: dict[str, Any]) -> None:
     lasting = life(days=5_000, **about)
     assert expires_at(lasting, RULES) is None
-    assert plan([lasting, *(replace(lasting, id=str(at)) for at in range(5))], RULES, NOON).is_empty
+    assert plan([lasting, *(replace(lasting, id=str(at)) for at in range(5))], RULES, NOON) == LifecyclePlan()
 
 
 @given(st.integers(1, 5), st.integers(0, 50), st.integers(0, 400), st.integers(0, 400))
@@ -112,7 +112,7 @@ def test_a_deprecated_memory_can_be_restored_until_its_grace_is_over() -> None:
 
 def test_a_restored_memory_is_not_taken_away_by_the_next_run() -> None:
     back = restored(deprecated(life(days=40), NOON), RULES, NOON + DAY)
-    assert plan([back], RULES, NOON + DAY).is_empty
+    assert plan([back], RULES, NOON + DAY) == LifecyclePlan()
 
 
 def test_to_deprecate_twice_does_not_prolong_the_grace() -> None:
@@ -121,12 +121,12 @@ def test_to_deprecate_twice_does_not_prolong_the_grace() -> None:
 
 
 def test_a_deprecation_in_the_future_is_not_purged() -> None:
-    assert plan([deprecated(life(), NOON + 99 * DAY)], RULES, NOON).is_empty
+    assert plan([deprecated(life(), NOON + 99 * DAY)], RULES, NOON) == LifecyclePlan()
 
 
 def test_a_folded_memory_stays_behind_its_summary_and_can_be_restored() -> None:
     source = summarised(life(days=40), "summary")
-    assert plan([source], RULES, NOON + 999 * DAY).is_empty
+    assert plan([source], RULES, NOON + 999 * DAY) == LifecyclePlan()
     assert summarised(source, "summary") == source
     assert restored(source, RULES, NOON) == replace(life(days=40), last_recalled_at=NOON)
 
@@ -168,7 +168,7 @@ def test_a_run_is_bounded_and_says_that_there_is_more() -> None:
     assert first.deprecate == tuple(f"{at:03}" for at in range(30))
     assert first.more
     runs = 0
-    while not (step := plan(many, rules, NOON)).is_empty:
+    while (step := plan(many, rules, NOON)) != LifecyclePlan():
         many = list(carried_out(many, step, (), NOON))
         runs += 1
     assert runs == 4
@@ -221,7 +221,7 @@ def test_carrying_a_plan_out_leaves_nothing_of_it_to_do(
     before = {one.id: one for one in lives}
     for run in range(60):
         step = plan(lives, rules, NOON)
-        if step.is_empty:
+        if step == LifecyclePlan():
             break
         done = len(step.purge) + len(step.deprecate) + sum(len(one.sources) for one in step.summarise)
         assert done <= rules.per_run

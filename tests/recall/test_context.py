@@ -203,6 +203,14 @@ def test_enrichment_knows_memories_of_no_project_and_says_a_text_once(world: Wor
     assert text.count("needs oil") == 1
 
 
+def test_enrichment_for_an_agent_has_only_its_own(world: World) -> None:
+    world.call("remember", content="the lamp takes rape oil", agentId="keeper")
+    world.call("remember", content="the oil of the lamp froze", agentId="diver", type="bug")
+    text = world.call("enrich", terms=["lamp", "oil"], agentId="keeper")["context"]
+    assert "rape oil" in text
+    assert "froze" not in text
+
+
 def test_enrichment_says_how_much_it_left_out(world: World) -> None:
     for at in range(30):
         world.call("remember", content=f"wick{at} " + f"oil lamp{at} word{at} " * 40, files=["lamp.py", f"f{at}.py"])

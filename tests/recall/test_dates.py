@@ -130,7 +130,7 @@ def test_a_month_without_a_year_is_of_any_year() -> None:
     st.integers(),
 )
 @example("this week", 253_402_300_799_999)
-@settings(deadline=None, max_examples=200)
+@settings(max_examples=200)
 def test_any_text_at_any_moment_gives_days_in_order(question: str, now: int) -> None:
     named = spans(question, now)
 
@@ -142,6 +142,5 @@ def test_any_text_at_any_moment_gives_days_in_order(question: str, now: int) -> 
 
 
 @given(st.text(alphabet=" \t,amy2034-", max_size=3_000))
-@settings(deadline=None)
 def test_long_runs_of_almost_dates_come_to_an_end(text: str) -> None:
     assert len(spans(f"12 may{text}", MONDAY)) <= MAX_SPANS

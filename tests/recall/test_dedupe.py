@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import pytest
-from hypothesis import given, settings, strategies as st
+from hypothesis import given, strategies as st
 
 from holdfast.recall.dedupe import diverse, group_repeats
 from holdfast.recall.rank import Candidate, Corpus, RankedCandidate, RankingQuery, rank
@@ -52,7 +52,6 @@ def test_short_texts_that_differ_in_a_word_both_stay() -> None:
 
 
 @given(st.lists(st.text(max_size=60), max_size=12))
-@settings(deadline=None)
 def test_the_best_stays_and_nothing_is_reordered(texts: list[str]) -> None:
     found = groups(*texts) if texts else []
     seqs = [group[0] for group in found]

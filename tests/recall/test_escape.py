@@ -6,7 +6,7 @@ import re
 import unicodedata
 
 import pytest
-from hypothesis import example, given, settings, strategies as st
+from hypothesis import example, given, strategies as st
 from recall_records import lesson, memory, slot, standing
 
 from holdfast.recall.context.build import CLOSING, KEPT_FOR, ContextSources, build, cut_to
@@ -64,7 +64,6 @@ def is_harmless(text: str) -> bool:
     return not (set("<>") & set(plain)) and not BREAKS.search(text) and not hidden
 
 
-@settings(deadline=None)
 @given(NASTY)
 def test_a_line_stays_one_harmless_line(text: str) -> None:
     shown = line(text, 10_000)
@@ -72,7 +71,6 @@ def test_a_line_stays_one_harmless_line(text: str) -> None:
     assert is_harmless(shown)
 
 
-@settings(deadline=None)
 @given(NASTY)
 def test_a_block_stays_indented(text: str) -> None:
     shown = block(text)
@@ -80,7 +78,6 @@ def test_a_block_stays_indented(text: str) -> None:
     assert all(one.startswith("    ") and one.strip() for one in shown.split("\n") if shown)
 
 
-@settings(deadline=None)
 @given(NASTY, NASTY, NASTY, NASTY, st.integers(50, 400))
 @example("\n    ", "", "", "", 51)  # a slot of blank lines
 def test_no_stored_text_closes_the_wrapper_or_forges_a_heading(a: str, b: str, c: str, d: str, budget: int) -> None:
@@ -103,7 +100,6 @@ def test_no_stored_text_closes_the_wrapper_or_forges_a_heading(a: str, b: str, c
     assert all(one.startswith(("- ", "    ", "Left out", "Shortened", "More was")) for one in body)
 
 
-@settings(deadline=None)
 @given(NASTY, st.integers(60, 300))
 def test_a_quoted_text_is_cut_to_its_tokens(text: str, tokens: int) -> None:
     quoted = cut_to(text * 20 or "x", tokens)

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from hypothesis import given, settings, strategies as st
+from hypothesis import given, strategies as st
 from world import World
 
 from holdfast.recall.passage import passage_range
@@ -41,7 +41,6 @@ def test_a_text_that_fits_is_its_own_passage_and_one_without_a_word_begins_at_it
     query=st.text("ab \u4e2d", max_size=20),
     chars=st.integers(1, 90),
 )
-@settings(deadline=None)
 def test_a_range_lies_within_any_text_and_is_no_longer_than_wanted(text: str, query: str, chars: int) -> None:
     start, end = passage_range(text, query, chars)
     assert 0 <= start <= end <= len(text)

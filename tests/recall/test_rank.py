@@ -87,7 +87,7 @@ stores = st.builds(
 
 
 @given(questions, candidates(), stores, st.integers(-1, 20))
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=150)
 def test_every_input_gets_finite_scores_once_each_best_first(
     question: RankingQuery, rows: list[Candidate], store: Corpus, limit: int
 ) -> None:
@@ -102,7 +102,7 @@ def test_every_input_gets_finite_scores_once_each_best_first(
 
 
 @given(questions, candidates(), stores, st.randoms(use_true_random=False))
-@settings(max_examples=100, deadline=None)
+@settings(max_examples=100)
 def test_the_order_of_the_candidates_does_not_matter(
     question: RankingQuery, rows: list[Candidate], store: Corpus, chance: random.Random
 ) -> None:
@@ -113,7 +113,7 @@ def test_the_order_of_the_candidates_does_not_matter(
 
 
 @given(questions, candidates(sane=True), st.data())
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=150)
 def test_a_better_match_is_never_below_one_it_dominates(
     question: RankingQuery, rows: list[Candidate], data: st.DataObject
 ) -> None:
@@ -132,7 +132,7 @@ def test_a_better_match_is_never_below_one_it_dominates(
 
 
 @given(candidates(sane=True))
-@settings(max_examples=80, deadline=None)
+@settings(max_examples=80)
 def test_the_parts_add_up_to_the_score(rows: list[Candidate]) -> None:
     for entry in rank(asked(), rows, corpus(), 20):
         parts = entry.parts._asdict()

@@ -254,7 +254,8 @@ def test_a_hit_says_why_it_is_there(world: World) -> None:
     assert hit["id"] == id
     assert why["fields"] == {"concepts": ["releas"], "content": ["switch"]}
     assert 0 < why["likeness"] <= 1
-    added = [value for name, value in why.items() if name not in ("score", "neighbours", "likeness", "fields")]
+    beside = ("score", "neighbours", "likeness", "covered", "confidence", "fields")
+    added = [value for name, value in why.items() if name not in beside]
     assert why["score"] == pytest.approx(sum(added), abs=0.001)
     assert "why" not in world.call("search", query="switch")["results"][0]
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from datetime import UTC, date, datetime
 
 import pytest
-from hypothesis import example, given, settings, strategies as st
+from hypothesis import example, given, strategies as st
 
 from holdfast.core.times import DAY_MS, iso
 from holdfast.recall.time.moments import parse_moment
@@ -143,7 +143,6 @@ TEXTS = st.one_of(st.text(max_size=200), st.lists(WORDS, max_size=12).map(" ".jo
 MOMENTS = st.one_of(st.integers(0, 253_402_300_799_999), st.integers(-(10**18), 10**18))
 
 
-@settings(deadline=None)
 @given(TEXTS, MOMENTS)
 @example("last year", 0)
 @example("9999 years ago", NOW)
@@ -158,7 +157,6 @@ DATES = st.dates(date(1990, 1, 1), date(2090, 1, 1))
 TIMES = st.integers(ms("1990-01-01T00:00:00"), ms("2090-01-01T00:00:00"))
 
 
-@settings(deadline=None)
 @given(DATES, TIMES)
 def test_a_written_date_is_that_day_in_utc_whenever_it_is_read(day: date, now: int) -> None:
     start = ms(f"{day:%Y-%m-%d}T00:00:00")
@@ -167,7 +165,6 @@ def test_a_written_date_is_that_day_in_utc_whenever_it_is_read(day: date, now: i
         assert parse_moment(f"the end of {text}", now) == start + DAY_MS
 
 
-@settings(deadline=None)
 @given(TIMES)
 def test_days_gone_by_lie_side_by_side(now: int) -> None:
     days = [parse_moment(words, now) for words in ("the day before yesterday", "yesterday", "today", "end of today")]

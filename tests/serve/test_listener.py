@@ -18,7 +18,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from patience import WAIT_SECONDS
+from patience import WAIT_SECONDS, until
 from starlette.types import Receive, Scope, Send
 from websockets.exceptions import ConnectionClosed
 from websockets.sync.client import connect
@@ -31,7 +31,7 @@ from holdfast.serve.http.request_body import read_body
 from holdfast.settings import load
 
 PATIENT = ListenerLimits(header_seconds=5, write_seconds=5, max_connections=50)
-HASTY = ListenerLimits(header_seconds=1, write_seconds=1, max_connections=50)
+HASTY = ListenerLimits(header_seconds=2, write_seconds=1, max_connections=50)
 LIMIT = 10_000
 PAUSE = 0.3
 
@@ -153,6 +153,12 @@ def until_closed(sock: socket.socket) -> bytes:
     except ConnectionError:
         pass
     return got
+
+
+def answers(up: Running) -> bool:
+    """On a busy machine a request may come too late for the limits of `hasty`."""
+    with up.client(GET) as sock:
+        return one_answer(sock)[0] == 200
 
 
 def one_answer(sock: socket.socket) -> tuple[int, bytes]:
@@ -285,8 +291,7 @@ def test_forty_half_sent_heads_are_all_gone_in_time_and_the_server_still_answers
     with ExitStack() as stack:
         slow = [stack.enter_context(hasty.client(b"GET / HTTP/1.1\r\nX")) for _ in range(40)]
         assert all(fault(until_closed(sock))[0] == 408 for sock in slow)
-        with hasty.client(GET) as sock:
-            assert one_answer(sock)[0] == 200
+        until(lambda: answers(hasty), "the server answers")
 
 
 def test_a_body_that_stops_half_way_is_answered_408(server: Running) -> None:
@@ -472,8 +477,7 @@ def test_a_stream_with_a_request_behind_it_ends_when_its_client_goes_away(server
 def test_bytes_that_are_not_a_request_never_get_more_than_a_refusal(hasty: Running, raw: bytes) -> None:
     answer = hasty.says(raw)
     assert answer == b"" or 400 <= int(answer.split()[1]) < 500
-    with hasty.client(GET) as sock:
-        assert one_answer(sock)[0] == 200
+    until(lambda: answers(hasty), "the server answers")
 
 
 @pytest.mark.parametrize("host", [b"evil.test", b"evil.test:3111", b"localhost\r\nHost: evil.test"])

@@ -73,7 +73,7 @@ def test_what_was_delivered_and_waits_as_well_is_stored_once(world: World) -> No
     assert said(world) == ["hello"]
 
 
-@settings(deadline=None, max_examples=25)
+@settings(max_examples=25)
 @given(st.lists(st.integers(0, 4), min_size=1, max_size=12))
 def test_a_server_killed_between_taking_and_removing_takes_it_once(turns: list[int]) -> None:
     """The same request, found again after a crash, changes nothing."""

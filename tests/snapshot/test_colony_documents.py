@@ -6,7 +6,7 @@ from pathlib import Path
 
 import orjson
 import pytest
-from hypothesis import HealthCheck, given, settings, strategies as st
+from hypothesis import given, settings, strategies as st
 from world import World
 
 from holdfast.core.errors import Fault, SnapshotDamaged, SnapshotTooNew, VaultFull
@@ -105,7 +105,7 @@ def test_the_tenant_and_the_audience_are_not_the_documents_to_say() -> None:
     assert (memory.tenant, memory.audience, memory.latest) == ("default", ("all", "chats"), True)
 
 
-@settings(max_examples=60, deadline=None, suppress_health_check=[HealthCheck.too_slow])
+@settings(max_examples=60)
 @given(
     st.dictionaries(
         st.sampled_from([ABOUT, "memories/0001.jsonl", "slots/0001.jsonl", "removals/0001.jsonl"]),

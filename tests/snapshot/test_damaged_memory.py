@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 import shlex
+import shutil
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -31,17 +32,23 @@ def text(number: int) -> str:
     return f"Cupboard {number} holds the blue item {number * 7}." + f" filler{number}" * 40
 
 
-@pytest.fixture
-def cli(tmp_path: Path) -> Cli:
-    """A memory of many pages without a snapshot, with other tenants' memory and a token."""
-    world = World(tmp_path / "memory")
+@pytest.fixture(scope="module")
+def filled(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The folder of a memory of many pages without a snapshot, with other tenants' memory and a token."""
+    home = tmp_path_factory.mktemp("filled") / "memory"
+    world = World(home)
     try:
         world.call("remember_batch", memories=[{"content": text(number)} for number in range(ROWS)])
         world.call("remember", ACME, content="acme keeps bees")
         world.call("token_create", name="kept", scopes=["read"])
     finally:
         world.close()
-    return Cli(tmp_path / "memory")
+    return home
+
+
+@pytest.fixture
+def cli(filled: Path, tmp_path: Path) -> Cli:
+    return Cli(shutil.copytree(filled, tmp_path / "memory"))
 
 
 def kept(cli: Cli) -> str:

@@ -149,6 +149,25 @@ def test_what_a_restored_memory_answers_otherwise_fails_the_drill(tmp_path: Path
     world.close()
 
 
+def test_what_another_version_answers_otherwise_is_counted_and_fails_no_drill(tmp_path: Path) -> None:
+    world = filled(tmp_path)
+    world.call("snapshot_create")
+    world.call("drill")
+    noted = next((tmp_path / "memory" / "questions").rglob("answers/*.json"))
+    told = json.loads(noted.read_text())
+    first, second = told["questions"]
+    first["answer"] = second["answer"]  # another record, which is there as it was
+    noted.write_text(json.dumps(told))
+    assert world.call("drill")["drill"]["code"] == "answers_differ", "the same code ranks alike"
+
+    noted.write_text(json.dumps({**told, "holdfast": "0.0.1 00000000"}))
+
+    drilled = world.call("drill")["drill"]
+    assert (drilled["outcome"], drilled["questions"]["asked"], drilled["questions"]["same"]) == ("restored", 2, 1)
+    assert (drilled["questions"]["comparable"], drilled["questions"]["missing"]) == (False, 0)
+    world.close()
+
+
 def test_a_receipt_that_was_changed_proves_nothing(tmp_path: Path) -> None:
     world = filled(tmp_path)
     world.call("key_new")

@@ -125,7 +125,7 @@ def test_one_made_by_hand_is_made_and_the_fault_says_so(kept: World, vault: Plac
     id = kept.call("snapshot_list")["snapshots"][0]["id"]
     assert told.value.details["id"] == id
     assert "was created" in told.value.hint
-    assert health(kept) == {"newest": id, "ageSeconds": 0, "waiting": 1}
+    assert {"newest": id, "ageSeconds": 0, "waiting": 1}.items() <= health(kept).items()
 
 
 def test_what_another_vault_did_not_take_is_not_promised_by_the_server(kept: World, tmp_path: Path) -> None:

@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from hypothesis import HealthCheck, given, settings, strategies as st
+from hypothesis import given, settings, strategies as st
 from memory_repositories import (
     SECRET,
     capture,
@@ -589,7 +589,7 @@ def _become(folder: Path, wanted: dict[str, str]) -> None:
             continue  # a file where another path needs a folder
 
 
-@settings(max_examples=15, suppress_health_check=[HealthCheck.too_slow])
+@settings(max_examples=15)
 @given(committed=TREES, later=TREES)
 def test_any_working_tree_over_any_commit_comes_back(
     committed: dict[str, str], later: dict[str, str], tmp_path_factory: pytest.TempPathFactory

@@ -9,7 +9,7 @@ from typing import Any
 
 import orjson
 from engines import forget_stores
-from hypothesis import HealthCheck, given, settings, strategies as st
+from hypothesis import given, settings, strategies as st
 from world import World
 
 from holdfast.core.errors import NotFound
@@ -150,7 +150,7 @@ def _drawn(table: Any, one: Any, gone: dict[str, int]) -> bool:
     return table is RELATIONS and (one.source_id in gone or one.target_id in gone)
 
 
-@settings(max_examples=15, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(max_examples=15)
 @given(script=steps, prefer=st.sampled_from(["newest", "a", "b"]))
 def test_every_record_of_both_sides_is_there_or_was_removed_on_purpose(
     tmp_path: Path, script: list[Step], prefer: str

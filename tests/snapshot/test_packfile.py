@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 import zstandard
 from flows import READER, STRANGER
-from hypothesis import HealthCheck, given, settings as trying, strategies as st
+from hypothesis import given, strategies as st
 
 from holdfast.core.errors import SnapshotDamaged
 from holdfast.snapshot.bundle.canonical import Malformed
@@ -95,7 +95,6 @@ def test_keyed_ids_are_not_those_of_the_content() -> None:
     assert id_of(b"x") == sha256(b"x").digest()[:ID]
 
 
-@trying(suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(at=st.integers(0, 10**9), bit=st.integers(0, 7))
 @pytest.mark.parametrize("encrypted", [False, True])
 def test_a_flipped_bit_of_a_pack_never_gives_other_bytes(encrypted: bool, at: int, bit: int, tmp_path: Path) -> None:

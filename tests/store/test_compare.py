@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from hypothesis import HealthCheck, given, settings, strategies as st
+from hypothesis import given, settings, strategies as st
 from sample_records import TENANT, add, sample
 from two_tenants import OURS, THEIRS, fill, token, world_at
 from world import World
@@ -132,7 +132,7 @@ def test_a_file_of_an_older_schema_can_be_compared(
 STEPS = st.lists(st.tuples(st.sampled_from(["add", "change", "move", "delete"]), st.integers(0, 7)), max_size=12)
 
 
-@settings(max_examples=40, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(max_examples=40)
 @given(first=STEPS, second=STEPS)
 def test_the_counts_are_those_of_two_dictionaries(
     quick_folder: Path, first: list[tuple[str, int]], second: list[tuple[str, int]]

@@ -8,7 +8,7 @@ from contextlib import suppress
 from typing import Any
 
 import pytest
-from hypothesis import HealthCheck, assume, example, given, settings, strategies as st
+from hypothesis import assume, example, given, settings, strategies as st
 from sample_records import TENANT, add, sample
 
 from holdfast.store.minhash import distinct_words, jaccard, keeps_all
@@ -16,9 +16,7 @@ from holdfast.store.port import Store
 from holdfast.store.tables import MEMORIES
 from holdfast.store.tokenizer import STOP_WORDS
 
-quiet = settings(
-    max_examples=75, deadline=None, derandomize=True, suppress_health_check=[HealthCheck.function_scoped_fixture]
-)
+quiet = settings(max_examples=75)
 WORD = st.text("abcdefghijklmnopqrstuvwxyz", min_size=3, max_size=9).filter(lambda word: word not in STOP_WORDS)
 ASKED = 8
 

@@ -23,6 +23,7 @@ from holdfast.core.errors import Fault, InvalidSettings, Restoring, StoreForeign
 from holdfast.core.system import SystemClock
 from holdfast.store.port import Condition, Store, Tx
 from holdfast.store.portable import FileWriter, open_file
+from holdfast.store.postgres import pool
 from holdfast.store.postgres.store import FOLD_ROWS, PostgresStore
 from holdfast.store.tables import MEMORIES, NOTES
 
@@ -279,6 +280,12 @@ def test_a_capture_is_of_one_moment_and_keeps_no_writer_waiting(
 def test_a_database_that_does_not_answer_is_told(quick_folder: Path) -> None:
     with pytest.raises(StoreUnreachable):
         PostgresStore("postgresql://nobody@127.0.0.1:1/none?connect_timeout=2", lambda event: None)
+
+
+def test_an_address_may_allow_more_time_for_a_connection(url: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(pool, "WAIT_SECONDS", 0.0)
+    assert "connect_timeout" in url
+    PostgresStore(url, lambda event: None).close()
 
 
 def test_a_database_of_something_else_is_refused_and_left_alone() -> None:

@@ -166,7 +166,7 @@ def test_whatever_is_damaged_nothing_is_saved_that_was_not_stored(path: Path, tr
         assert saved(path)[0].items() <= truth.items()
 
 
-@settings(max_examples=100, deadline=None)
+@settings(max_examples=100)
 @given(head=st.binary(max_size=200), seed=st.integers(0, 2**32))
 def test_pages_of_any_bytes_are_taken_apart_without_an_error(
     tmp_path_factory: pytest.TempPathFactory, head: bytes, seed: int

@@ -8,7 +8,7 @@ from dataclasses import replace
 from typing import Any, get_args
 
 import pytest
-from hypothesis import HealthCheck, given, settings, strategies as st
+from hypothesis import given, settings, strategies as st
 from sample_records import OTHER, TENANT, TEXTS, add, sample
 
 from holdfast.core.model import Memory
@@ -121,9 +121,7 @@ def _moved(condition: Condition, seqs: list[int]) -> Condition:
 
 
 @given(records=memories(), asked=st.lists(conditions(), max_size=3))
-@settings(
-    max_examples=150, deadline=None, derandomize=True, suppress_health_check=[HealthCheck.function_scoped_fixture]
-)
+@settings(max_examples=150)
 def test_find_each_and_count_agree_with_plain_python(
     store: Store, records: list[Memory], asked: list[Condition]
 ) -> None:
@@ -147,9 +145,7 @@ def test_find_each_and_count_agree_with_plain_python(
 
 
 @given(text=TEXTS, other=TEXTS)
-@settings(
-    max_examples=100, deadline=None, derandomize=True, suppress_health_check=[HealthCheck.function_scoped_fixture]
-)
+@settings(max_examples=100)
 def test_equal_and_has_compare_texts_exactly(store: Store, text: str, other: str) -> None:
     record = sample(MEMORIES, title=text, concepts=("x", text))
     store.write(lambda tx: tx.replace(MEMORIES, record))

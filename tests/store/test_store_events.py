@@ -9,7 +9,7 @@ from collections.abc import Iterator
 from typing import Any
 
 import pytest
-from hypothesis import HealthCheck, given, settings, strategies as st
+from hypothesis import given, settings, strategies as st
 from sample_records import OTHER, TENANT, add, any_record, sample
 from store_places import Place
 from world import NOON, StillClock
@@ -98,7 +98,7 @@ def test_the_hashes_of_one_record_form_a_chain(telling: Store, table: Table[Any]
 
 
 @each_told
-@settings(suppress_health_check=[HealthCheck.function_scoped_fixture], max_examples=15)
+@settings(max_examples=15)
 @given(data=st.data())
 def test_what_was_stored_has_the_hash_it_was_told_with(data: st.DataObject, place: Place, table: Table[Any]) -> None:
     """The old hash is made from the row that was read, the new one from the record that was handed in."""

@@ -155,5 +155,5 @@ class StoreAgainstDict(RuleBasedStateMachine):
 
 def test_a_store_and_a_dictionary_never_disagree() -> None:
     run_state_machine_as_test(  # type: ignore[no-untyped-call]
-        StoreAgainstDict, settings=settings(max_examples=70, stateful_step_count=30, deadline=None, derandomize=True)
+        StoreAgainstDict, settings=settings(max_examples=70, stateful_step_count=30)
     )

@@ -6,7 +6,7 @@ import dataclasses
 from typing import Any
 
 import pytest
-from hypothesis import HealthCheck, given, settings, strategies as st
+from hypothesis import given, settings, strategies as st
 from sample_records import OTHER, TENANT, add, any_record, columns_of, sample, table_named
 
 from holdfast.core.errors import Conflict
@@ -16,9 +16,7 @@ from holdfast.store.tables import MEMORIES, NOTES, OBSERVATIONS, SESSIONS, TABLE
 pytestmark = pytest.mark.quick
 
 every_table = pytest.mark.parametrize("table", TABLES, ids=lambda table: table.name)
-same_store = settings(
-    deadline=None, max_examples=15, suppress_health_check=[HealthCheck.function_scoped_fixture], derandomize=True
-)
+same_store = settings(max_examples=15)
 
 
 @every_table

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -13,7 +14,7 @@ from sample_records import TENANT, add, columns_of
 
 from holdfast.core.errors import DataDamaged, DataTooNew, Fault
 from holdfast.store.port import Table
-from holdfast.store.sqlite import database
+from holdfast.store.sqlite import database, group_commit
 from holdfast.store.sqlite.database import APPLICATION_ID, migration_steps
 from holdfast.store.sqlite.store import SqliteStore
 from holdfast.store.tables import MEMORIES, NOTES, STATEMENTS, TABLES
@@ -57,7 +58,19 @@ def test_a_fresh_table_has_exactly_the_declared_columns(fresh: Path, table: Tabl
 
 def test_every_table_of_the_schema_is_declared_or_known(fresh: Path) -> None:
     have = {name for (name,) in rows(fresh, "SELECT name FROM sqlite_schema WHERE type = 'table'")}
-    own = {"sketches", "outbox", "events", "tallies", "recalls", "vectors", "vector_codes", "vector_spaces", "followed"}
+    own = {
+        "changes",
+        "journal",
+        "sketches",
+        "outbox",
+        "events",
+        "tallies",
+        "recalls",
+        "vectors",
+        "vector_codes",
+        "vector_spaces",
+        "followed",
+    }
     words = {"word_rows", "word_again", "word_gone", "word_states", "word_segments", "word_postings"}
     assert have - own - words == {table.name for table in TABLES}
 
@@ -228,12 +241,40 @@ def test_steps_have_numbers_without_gaps() -> None:
     assert [name[:4] for name in names] == [f"{number:04}" for number in range(1, len(names) + 1)]
 
 
+@contextmanager
+def version(monkeypatch: pytest.MonkeyPatch, number: int) -> Iterator[None]:
+    """Files are made as that version of the schema had them, which kept no journal."""
+    steps = migration_steps()[:number]
+    with monkeypatch.context() as before:
+        before.setattr(database, "migration_steps", lambda: steps)
+        before.setattr(group_commit, "is_recording", lambda db: False)
+        yield
+
+
+def test_a_file_that_was_written_before_there_was_a_journal_opens_and_begins_one(
+    path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with version(monkeypatch, 2):
+        store = open_store(path)
+        kept = add(store, MEMORIES)
+        store.close()
+    store = open_store(path)
+    assert store.read().get(MEMORIES, TENANT, kept.id) == kept
+    changes = store.change_log()
+    assert changes is not None
+    assert not changes.is_on()
+    begun = changes.begin(TENANT, "line", 10)
+    found = changes.take(TENANT, begun.place - 1)
+    assert found is not None
+    assert [row[1] for row in found.put["memories"]] == [kept.id]
+    assert store.verify() == []
+    store.close()
+
+
 def test_a_file_that_was_written_before_there_were_statements_opens_with_all_it_holds(
     path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    first = migration_steps()[:1]
-    with monkeypatch.context() as before:
-        before.setattr(database, "migration_steps", lambda: first)
+    with version(monkeypatch, 1):
         store = open_store(path)
         assert rows(path, "PRAGMA user_version") == [(1,)]
         kept = add(store, MEMORIES)

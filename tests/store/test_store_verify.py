@@ -14,7 +14,7 @@ from typing import Any
 
 import apsw
 import pytest
-from hypothesis import HealthCheck, assume, given, settings, strategies as st
+from hypothesis import assume, given, settings, strategies as st
 from sample_records import OTHER, TENANT, TEXTS, add, columns_of, sample, table_named
 
 from holdfast.core.errors import DataDamaged, DataReadOnly, Fault
@@ -145,7 +145,7 @@ def test_an_emptied_value_is_found(small: Path, table: Table[Any]) -> None:
 
 
 @given(data=st.data())
-@settings(max_examples=40, deadline=None, derandomize=True, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(max_examples=40)
 def test_any_other_value_is_found(small: Path, data: st.DataObject) -> None:
     name, column = data.draw(st.sampled_from([pair for pair in COLUMNS if pair[1] not in ("seq", "checksum")]))
     plain, _ = columns_of(table_named(name))[column]

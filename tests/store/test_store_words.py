@@ -6,7 +6,7 @@ import time
 from typing import Any
 
 import pytest
-from hypothesis import HealthCheck, example, given, settings, strategies as st
+from hypothesis import example, given, settings, strategies as st
 from sample_records import SILENT, TENANT, TEXTS, add, sample
 
 from holdfast.ops.framework.fields import TEXT_CHARS
@@ -14,9 +14,7 @@ from holdfast.store.port import Store, Table
 from holdfast.store.tables import MEMORIES, OBSERVATIONS
 from holdfast.store.tokenizer import query
 
-quiet = settings(
-    max_examples=150, deadline=None, derandomize=True, suppress_health_check=[HealthCheck.function_scoped_fixture]
-)
+quiet = settings(max_examples=150)
 
 
 def put(store: Store, id: str, content: str, **changes: Any) -> Any:

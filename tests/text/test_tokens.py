@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from hypothesis import given, settings, strategies as st
+from hypothesis import given, strategies as st
 
 from holdfast.text.tokens import estimate
 
@@ -28,7 +28,6 @@ def test_nothing_costs_nothing() -> None:
     assert estimate("") == 0
 
 
-@settings(deadline=None)
 @given(st.text(max_size=300))
 def test_any_text_costs_something_and_at_most_its_bytes(text: str) -> None:
     tokens = estimate(text)
@@ -37,7 +36,6 @@ def test_any_text_costs_something_and_at_most_its_bytes(text: str) -> None:
         assert tokens > 0
 
 
-@settings(deadline=None)
 @given(st.text(max_size=100), st.text(max_size=100))
 def test_more_text_of_the_same_kind_costs_no_less(first: str, second: str) -> None:
     assert estimate(first + first) + 1 >= estimate(first)

@@ -59,7 +59,7 @@ def add_common(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--data", action=Once, type=_not_empty, metavar="DIR", help="data folder (HOLDFAST_HOME, ~/.holdfast)"
     )
-    parser.add_argument("--url", action=Once, help="address of a running server (AGENTMEMORY_URL)")
+    parser.add_argument("--url", action=Once, help="address of a running server (HOLDFAST_URL)")
     parser.add_argument(
         "--no-daemon",
         action="store_true",

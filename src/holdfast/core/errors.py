@@ -234,7 +234,7 @@ class ServerUnreachable(Fault):
     """No Holdfast server responds at this address."""
 
     code, http_status, exit_code, retryable = "unreachable", 502, 31, True
-    hint = "Start the server with holdfast serve, or correct --url or AGENTMEMORY_URL."
+    hint = "Start the server with holdfast serve, or correct --url or HOLDFAST_URL."
 
 
 class AnswerLate(Fault):

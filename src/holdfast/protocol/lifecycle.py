@@ -167,10 +167,6 @@ class LifecyclePlan:
     deprecate: tuple[str, ...] = ()
     more: bool = False  # there is more to do than one run may
 
-    @property
-    def is_empty(self) -> bool:
-        return not (self.purge or self.summarise or self.deprecate)
-
 
 def plan(lives: Iterable[MemoryLifetime], rules: LifecycleRules, now: int, *, summarise: bool = True) -> LifecyclePlan:
     """What is due now, oldest first, no more than a run may do.

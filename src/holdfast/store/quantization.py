@@ -37,7 +37,8 @@ SIFTED, LEAST, MOST_SIFTED = 0.1, 5_000, 80_000
 WEIGHT_STEP, HEAVIEST = 0.82, 3
 # The question's numbers as whole ones, for ranking.
 LARGEST = 127
-# From so many on a second thread walks through half of them. Fewer are done before it has started.
+# From so many on a second thread walks through half of them: one alone takes 1.7 times as long (bench/mechanisms.py).
+# Fewer are done before it has started.
 SHARED_FROM = 400_000
 # One distance in so many is sampled to estimate where the nearest end, and as many more than wanted pass.
 SAMPLED, LET_THROUGH = 61, 1.2

@@ -41,6 +41,9 @@ class Claim:
 _PATH_WORDS = frozenset(
     "src lib app test tests config conf deploy main values index settings json yaml yml toml notes docs md txt".split()
 )
+PLACES = frozenset(
+    "staging stage prod production preview dev development test testing ci local sandbox qa canary live demo".split()
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -88,12 +91,18 @@ def _one_edit(old: Claim, new: Claim, edit: Edit) -> EditSigns:
         same_file,
         any(edit.file == other.file and _goes_on(edit, other) for other in old.edits),
         any(_is_distinct(piece) for piece in taken) and _names_any(old.text, frozenset(filter(_is_distinct, taken))),
-        bool(names & stems(new.text.replace(edit.file, ""))) and not names & said,
+        bool(names & stems(_without_file(new.text, edit))) and not names & said,
         bool(keys) and all(one - other and other - one for one, other in keys),
         bool((key & told) - said),
         bool(key & said),
         _is_quoted(edit.old, old.text) and _is_quoted(edit.new, new.text),
     )
+
+
+def _without_file(text: str, edit: Edit) -> str:
+    """A text without the edited file's name, which tells of no other thing unless it is that of one environment."""
+    near = _near_path(edit)
+    return text.replace(edit.file, "") if tokens(re.sub(r"[/._-]", " ", near)) & PLACES else text.replace(near, "")
 
 
 def _telling(pieces: frozenset[str]) -> frozenset[str]:

@@ -151,13 +151,17 @@ def _learn_turn(ctx: CallContext, comparer: Comparer, turn: Turn) -> tuple[int, 
         return made
 
     made = ctx.store.write(store)
-    replaced = 0
+    replaced, idle = 0, list[str]()  # settings on which nothing was said before are not worth a line
     for statement in made:
         if statement.worth >= WORTH_COMPARING:
             old = comparer.compare(reader, as_candidate(statement), turn, before)
             replaced += _say(ctx, statement.id, old, statement.agent)
             before = [one for one in before if old.get(one.id) != "replaced"]
-    return len(made), replaced
+            if not old and statement.source_id in turn.edit_ids:
+                idle.append(statement.id)
+    if idle:
+        ctx.store.write(lambda tx: [tx.delete(STATEMENTS, ctx.tenant, id) for id in idle])
+    return len(made) - len(idle), replaced
 
 
 def _learn_memory(ctx: CallContext, comparer: Comparer, memory: Memory) -> int:

@@ -42,7 +42,11 @@ class Turn:
     @property
     def ids(self) -> set[str]:
         """Of all that a statement may be drawn from."""
-        return {one.id for one in (self.prompt, *self.said, *(row for row, _ in self.edited)) if one is not None}
+        return self.edit_ids | {one.id for one in (self.prompt, *self.said) if one is not None}
+
+    @property
+    def edit_ids(self) -> set[str]:
+        return {row.id for row, _ in self.edited}
 
     @property
     def asked(self) -> str:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Collection, Sequence
+from dataclasses import replace
 from pathlib import PurePosixPath
 
 from holdfast.context import CallContext
@@ -118,10 +119,11 @@ def enrichment(
 ) -> str:
     """What is known about files and terms, as a block of at most 4,000 characters."""
     shown: set[str] = set()
+    question = Question(_query(files, terms), project=project, agent=agent, strict=True)
     sections = [
         ("file-context", _about_files(ctx, files, project, agent, shown)),
-        ("relevant-context", _about_terms(ctx, files, terms, project, agent, shown)),
-        ("past-errors", _past_errors(ctx, files, terms, project, agent, shown)),
+        ("relevant-context", _about_terms(ctx, replace(question, limit=ENRICH_RELEVANT), shown)),
+        ("past-errors", _about_terms(ctx, replace(question, limit=ENRICH_ERRORS), shown, "bug", "error")),
     ]
     text, left_out = "", 0
     for name, lines in sections:
@@ -158,36 +160,12 @@ def _about_files(
     return lines
 
 
-def _about_terms(
-    ctx: CallContext,
-    files: Sequence[str],
-    terms: Sequence[str],
-    project: str | None,
-    agent: str | None,
-    shown: set[str],
-) -> list[str]:
-    query = _query(files, terms)
-    if not query:
+def _about_terms(ctx: CallContext, question: Question, shown: set[str], *types: str) -> list[str]:
+    if not question.query:
         return []
-    hits = hits_here(ctx, Question(query, ENRICH_RELEVANT, project, agent, strict=True))
-    return _lines(shown, hits, query)
-
-
-def _past_errors(
-    ctx: CallContext,
-    files: Sequence[str],
-    terms: Sequence[str],
-    project: str | None,
-    agent: str | None,
-    shown: set[str],
-) -> list[str]:
-    query = _query(files, terms)
-    if not query:
-        return []
-    hits: list[Hit] = []
-    for kind in ("bug", "error"):
-        hits += hits_here(ctx, Question(query, ENRICH_ERRORS, project, agent, type=kind, strict=True))
-    return _lines(shown, hits[:ENRICH_ERRORS], query)
+    asked = [replace(question, type=one) for one in types] or [question]
+    hits = [hit for one in asked for hit in hits_here(ctx, one)]
+    return _lines(shown, hits[: question.limit], question.query)
 
 
 def _query(files: Sequence[str], terms: Sequence[str]) -> str:

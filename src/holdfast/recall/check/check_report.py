@@ -9,8 +9,8 @@ from typing import Any
 
 from holdfast.context import CallContext
 from holdfast.core.times import DAY_MS
-from holdfast.core.version import VERSION
 from holdfast.recall.check.answer_check import AnswerCheck, ChangedAnswer, check_answers
+from holdfast.recall.check.code_version import code_version
 from holdfast.recall.check.kept_questions import (
     questions_folder,
     read_json,
@@ -39,7 +39,7 @@ def mark_of(ctx: CallContext, exchange: str) -> Mark:
     """What the answers depend on besides the records: the version, the embedder, and the last exchange of the memory,
     as its operation and time. Exchanges are not remembered for ever: without one the known one stands."""
     memory = exchange or str(_read(ctx)["mark"].get("memory", ""))
-    return {"version": VERSION, "embedder": ctx.embedder.name if ctx.embedder else "none", "memory": memory}
+    return {"version": code_version(), "embedder": ctx.embedder.name if ctx.embedder else "none", "memory": memory}
 
 
 def request_check(ctx: CallContext, reason: str) -> None:

@@ -13,7 +13,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 from holdfast.context import CallContext
-from holdfast.core.version import VERSION
+from holdfast.recall.check.code_version import code_version
 from holdfast.recall.check.kept_questions import (
     Answer,
     KeptQuestion,
@@ -67,7 +67,7 @@ def note_answers(
         answer = replay(past, question)
         if answer:
             found.append(question.answered(as_answer(answer), question.seq))
-    noted = SnapshotAnswers(VERSION, _embedder(past), tuple(found))
+    noted = SnapshotAnswers(code_version(), _embedder(past), tuple(found))
     rows = [question_row(replace(one, text="")) for one in found]
     path = _path(home, past.tenant, snapshot)
     write_json(path, {"version": 1, "holdfast": noted.version, "embedder": noted.embedder, "questions": rows})
@@ -102,7 +102,7 @@ def compare_answers(past: CallContext, noted: SnapshotAnswers, pause: Callable[[
             changed.append(question.id)
             missing += found is None or _lacks(past, question)
     asked = len(noted.questions)
-    comparable = (noted.version, noted.embedder) == (VERSION, _embedder(past))
+    comparable = (noted.version, noted.embedder) == (code_version(), _embedder(past))
     return ReplayResult(asked, asked - len(changed), tuple(changed), missing, noted.version, comparable)
 
 

@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 
 from holdfast.core.model import Statement
 from holdfast.recall.context.current_statements import CurrentStatement
+from holdfast.text.sentences import sentences
 
 RULES, IN_FORCE, FOUND, OPEN = (
     "The user's wishes and rules", "Decisions and facts in force", "Found out", "Open work",
@@ -18,6 +19,7 @@ SECTION_OF = {
     "rejected": FOUND, "open": OPEN,
 }  # fmt: skip
 TOGETHER_CHARS = 420  # sentences of one message that share a line
+EARLIER_CHARS = 160  # of what was said earlier, unless its first sentence is longer
 MOST_EARLIER = 2  # on one line; more stand on lines of their own
 LEAST_WORTH = 0.12
 # Half as much after so many sessions of the project: what was said last matters most. Wishes do not fade.
@@ -62,7 +64,17 @@ def _marked(one: CurrentStatement) -> str:
 
 
 def _below(one: CurrentStatement) -> str:
-    return f"{_mark(one)}: {one.statement.text}"
+    return f"{_mark(one)}: {_briefly(one.statement.text)}"
+
+
+def _briefly(text: str) -> str:
+    """The first sentences of what was said earlier: those far from the mark would read as what holds now."""
+    kept = ""
+    for sentence in sentences(text):
+        if kept and len(kept) + len(sentence.text) > EARLIER_CHARS:
+            break
+        kept = f"{kept} {sentence.text}".lstrip()
+    return kept or text
 
 
 def _mark(one: CurrentStatement) -> str:

@@ -44,7 +44,6 @@ class WrittenChunks:
 
     packs: tuple[PackEntry, ...]
     runs: ChunkRuns
-    new_packs: int
     new_bytes: int  # of packs that were put
 
 
@@ -178,7 +177,7 @@ class ChunkWriter:
         packs = tuple(entries[number] for number in numbers)
         self._known.save_stretches(b"".join(self._stretch_ids), b"".join(self._stretch_refs), entries)
         self._known.save_sparse(self._sparse(refs, numbers))
-        return WrittenChunks(packs, runs_of(refs, self._size), len(entries) - len(self._known.entries), self._new_bytes)
+        return WrittenChunks(packs, runs_of(refs, self._size), self._new_bytes)
 
     def _sparse(self, refs: Refs, numbers: list[int]) -> list[str]:
         """The packs that the next snapshot leaves behind."""

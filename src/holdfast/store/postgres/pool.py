@@ -53,7 +53,8 @@ class Connection(psycopg.Connection[tuple[Any, ...]]):
 Connect: TypeAlias = Callable[[Space], AbstractContextManager[Connection]]
 
 POOL_SIZE = 16
-WAIT_SECONDS = 10.0  # for a connection, and for a lock: a caller is answered in bounded time
+# For a connection, and for a lock: a caller is answered in bounded time. An address may allow more (connect_timeout).
+WAIT_SECONDS = 10.0
 LOST_SECONDS = 1.0  # for a connection, while the database is known to be lost
 # Parallel scans of one tenant's rows are slower than plain ones, and compiling a statement takes longer than its run.
 _SETTINGS = (
@@ -75,7 +76,8 @@ def conninfo(url: str) -> str:
     """
     try:
         given = conninfo_to_dict(url)
-        if not all(port.isdecimal() for port in str(given.get("port", "")).split(",") if port):
+        numbers = [*str(given.get("port", "")).split(","), str(given.get("connect_timeout", "")).removeprefix("-")]
+        if not all(one.isdecimal() for one in numbers if one):
             raise psycopg.ProgrammingError
         return make_conninfo(
             url,
@@ -104,13 +106,16 @@ class Pool:
         Raises:
             StoreUnreachable: no connection can be made.
         """
+        address = conninfo(url)
+        self._wait_seconds = max(WAIT_SECONDS, float(conninfo_to_dict(address)["connect_timeout"] or 0))
         self._pool = ConnectionPool(
-            conninfo(url),
+            address,
             connection_class=Connection,
             min_size=1,
             max_size=POOL_SIZE,
-            timeout=WAIT_SECONDS,
-            reconnect_timeout=WAIT_SECONDS,  # then the next request tries: pauses that grow longer would outlast it
+            timeout=self._wait_seconds,
+            # Then the next request tries: pauses that grow longer would outlast it.
+            reconnect_timeout=self._wait_seconds,
             kwargs={"autocommit": True},
             check=_check,
             configure=_prepare,
@@ -136,7 +141,7 @@ class Pool:
     def _taken(self) -> Iterator[Connection]:
         """A connection that is checked out. Once one was waited for in vain, the next requests wait only a little."""
         try:
-            db = self._pool.getconn(WAIT_SECONDS if self._lost is None else LOST_SECONDS)
+            db = self._pool.getconn(self._wait_seconds if self._lost is None else LOST_SECONDS)
         except PoolTimeout as error:
             self._lost = fault_of(error)
             raise

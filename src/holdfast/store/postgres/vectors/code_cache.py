@@ -19,7 +19,8 @@ from holdfast.core.errors import DataDamaged
 from holdfast.store.postgres.pool import Space
 from holdfast.store.quantization import CodeTable, code_of
 
-# Of fewer vectors an exact scan in the database takes about as long as a look-up by codes: docs/decisions/store.md.
+# Of fewer vectors an exact scan in the database takes about as long as a look-up by codes, of 100,000 eight times as
+# long: docs/decisions/store.md.
 LEAST = 2_000
 ASKED_AGAIN = 16  # searches of a smaller space before it is looked again whether it has grown
 MOST = 1_000_000  # codes in memory, of all spaces: 260 MB; only a single space may have more
