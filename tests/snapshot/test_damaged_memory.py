@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import re
-import shlex
 import shutil
 from collections.abc import Callable
 from pathlib import Path
@@ -12,7 +10,7 @@ from typing import Any
 import apsw
 import httpx
 import pytest
-from flows import Cli, identity_file, recipient, tree
+from flows import Cli, command_in, identity_file, recipient, tree
 from harm import break_header, break_page, break_pages, change_text, cut_in_half, live_database
 from world import World, running
 
@@ -82,12 +80,6 @@ def id_index(path: Path) -> None:
     break_page(path, "sqlite_autoindex_memories_1", 1)
 
 
-def command_in(hint: str) -> list[str]:
-    found = re.findall(r"holdfast ((?:snapshot|verify) .*)$", hint)
-    assert len(found) == 1, hint
-    return shlex.split(found[0])
-
-
 def wrong(cli: Cli) -> list[Any]:
     return [one for one in cli("doctor").answer["checks"] if not one["ok"]]
 
@@ -114,7 +106,7 @@ def test_a_damaged_memory_refuses_writes_on_every_surface(cli: Cli, harm: Callab
         assert client.get(f"{A}/overview").json()["warnings"][0]["code"] == "data_damaged"
         assert client.get("/livez").json()["status"] == "ok"
         (check,) = wrong(cli)
-        assert (check["name"], check["hint"]) == ("store", hint)
+        assert (check["name"], check["hint"]) == ("store", f"{hint} --data {cli.home}")
         assert cli("snapshot", "create").fault["code"] == "read_only"
     assert command_in(hint)
 

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import re
-import shlex
 import shutil
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -12,7 +10,7 @@ from typing import Any
 
 import httpx
 import pytest
-from flows import NEW, OLD, STRANGER, Cli, Said, identity_file, recipient
+from flows import NEW, OLD, STRANGER, Cli, Said, command_in, identity_file, recipient
 from patience import until
 from processes import serving
 from world import DAY, World, running
@@ -43,13 +41,6 @@ def lost(tmp_path: Path) -> Callable[..., Cli]:
         return cli
 
     return lose
-
-
-def command_in(hint: str) -> list[str]:
-    """The one command that a hint tells to paste."""
-    found = re.findall(r"holdfast ((?:snapshot|verify|vault|key|doctor) .*)$", hint)
-    assert len(found) == 1, hint
-    return shlex.split(found[0])
 
 
 def followed(cli: Cli, said: Said, **values: str) -> None:
