@@ -104,8 +104,7 @@ def _print_passages(console: Console, answer: Json) -> None:
         of = f", {_printable(str(hit['project']))}" if hit.get("project") else ""
         console.print(Text(f"{number}. {hit['when']}{of}  {_printable(str(hit['text']))}"))
         keep = f"; if it still holds: holdfast still-true {hit['marked']}" if hit.get("marked") else ""
-        sure = f"  confidence {hit['confidence']:.2f}" if "confidence" in hit else ""
-        console.print(Text(f"   {hit['id']}{sure}{keep}", style="dim"), soft_wrap=True)
+        console.print(Text(f"   {hit['id']}{keep}", style="dim"), soft_wrap=True)
         if hit.get("also"):
             _print_line(console, f"   also: {_printable(', '.join(hit['also']))}", "dim")
         if "why" in hit:
