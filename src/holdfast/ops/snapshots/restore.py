@@ -42,7 +42,7 @@ class SnapshotRestore(SnapshotUse):
     at: When | None = Field(
         default=None,
         description="Restore the memory as it was at this time: the newest snapshot before it, and the journal in the "
-        "vault from there. A time such as 14:03:20 is of today.",
+        "vault from there. A time such as 14:03:20 is the last one that a clock showed; without a zone it is UTC.",
     )
     partial: bool = Field(
         default=False,

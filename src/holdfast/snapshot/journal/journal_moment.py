@@ -88,12 +88,14 @@ def _search(vault: Vault, trust: Trust, moment: int | None, into: Path, partial:
         at = Base(base.number, base.hash) if base else Base()
         fetched = fetch_line(vault, line, at, moment, trust, into)
         if base is None and not fetched.pieces:
+            if fetched.next is not None and fetched.next.number == 1:
+                continue  # nothing was written until after the moment
             missing.append(_unusable(line, reason(fetched.problem) if fetched.problem else "it did not become whole"))
             if fetched.problem is not None and not partial:
                 raise fetched.problem
             continue
         made = base.identity.created_at if base else 0
-        notes = _notes(vault, lines, line)
+        notes = _notes(vault, lines, line, moment)
         return Moment(base.identity.id if base else None, fetched, made, manifests, tuple(missing), notes)
     if newest is None:
         raise NotFound(
@@ -128,8 +130,8 @@ def _unusable(line: JournalLine, why: str) -> str:
     return f"What was written after {iso(line.begun)} in line {line.id} cannot be restored: {why}."
 
 
-def _notes(vault: Vault, lines: dict[str, JournalLine], used: JournalLine) -> tuple[str, ...]:
-    """What leads elsewhere: other hosts wrote it, and nothing of it is in the memory."""
+def _notes(vault: Vault, lines: dict[str, JournalLine], used: JournalLine, moment: int | None) -> tuple[str, ...]:
+    """What leads elsewhere at that moment: other hosts wrote it, and nothing of it is in the memory."""
     notes, path, line = [], {used.id}, used
     while line.after in lines and line.after not in path:
         before = lines[line.after]
@@ -140,9 +142,10 @@ def _notes(vault: Vault, lines: dict[str, JournalLine], used: JournalLine) -> tu
             )
         line = before
         path.add(line.id)
-    apart = [one.id for one in lines.values() if one.id not in path and one.begun >= used.begun]
+    known = [one for one in lines.values() if moment is None or one.begun <= moment]
+    apart = [one.id for one in known if one.id not in path and one.begun >= used.begun]
     if apart:
-        notes.append(f"The journal has {len(apart)} more lines that lead elsewhere: {', '.join(apart[:5])}.")
+        notes.append(f"Other lines of the journal are not included, {len(apart)} in all: {', '.join(apart[:5])}.")
     return tuple(notes)
 
 
