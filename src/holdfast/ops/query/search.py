@@ -92,8 +92,8 @@ class Search(ChatRequest):
     explain: bool = Field(default=False, description="Explain the score of each hit.")
     at: When | None = Field(
         default=None,
-        description="Search a snapshot instead: its id, or a time. A time is that moment in the vault's journal, or else "
-        "the newest snapshot before it.",
+        description="Search a snapshot instead: its id, or a time. A time is that moment in the vault's journal, or "
+        "else the newest snapshot before it.",
     )
     identity: Name | None = Field(default=None, description="File with the age identity that decrypts the snapshot.")
 
