@@ -303,3 +303,21 @@ def test_what_came_later_is_no_other_history_of_a_moment(home: Journaled) -> Non
     home.piece()
 
     assert not home.call("snapshot_restore", at=iso(moment), yes=True).get("warnings")
+
+
+def test_a_memory_that_comes_from_the_journal_alone_is_no_other_than_that_of_the_vault(
+    home: Journaled, tmp_path: Path
+) -> None:
+    home.remember("Fact one.")
+    home.piece()
+    home.snapshot()
+    second = elsewhere(home, tmp_path, "second")
+    second.clock.now = home.clock.now + 10_000
+    second.remember("Fact two.")
+    second.piece()
+
+    third = elsewhere(home, tmp_path, "third")
+
+    assert third.texts() == {"Fact one.", "Fact two."}
+    assert third.engine.trouble() is None
+    assert "vault: the journal up to" in third.call("memories")["notice"]
