@@ -6,6 +6,7 @@ import logging
 import threading
 from contextlib import suppress
 from pathlib import Path
+from typing import Any
 
 from holdfast.context import CallContext
 from holdfast.core.background import JournalProgress, LearningProgress, QuestionLog, RecallCounter
