@@ -77,6 +77,7 @@ INSIDE: dict[str, Levels] = {
     "store.postgres": (
         ("connect_faults",),
         ("pool", "conditions"),
+        ("damage",),
         ("batch", "session", "schema"),
         ("vectors", "usage"),
         ("reader", "space_copy", "integrity"),

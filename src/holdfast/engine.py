@@ -160,9 +160,9 @@ class Engine:
             for warning in fork_notices_of(snapshot_context(ctx), self.settings.vault):
                 log.warning("%s", warning)
 
-    def trouble(self) -> Fault | None:
+    def trouble(self, tenant: str) -> Fault | None:
         """See `engine_port.OpenMemory.trouble`."""
-        if (failure := self.store.failure()) is not None:
+        if (failure := self.store.failure(tenant)) is not None:
             return failure
         if self._apart is not None:
             with suppress(Fault):  # it is checked again the next time
@@ -260,8 +260,8 @@ class Engine:
     def capture(self, into: Path, tenant: str, *, check: bool = True) -> CapturedFile:
         return self._live.capture(into, tenant, check=check)
 
-    def as_file(self, scratch: Path, tenant: str) -> Path:
-        return self._live.as_file(scratch, tenant)
+    def as_file(self, scratch: Path, tenant: str, *, check: bool = True) -> Path:
+        return self._live.as_file(scratch, tenant, check=check)
 
     def undo_target(self, tenant: str) -> str | None:
         return self._live.undo_target(tenant)

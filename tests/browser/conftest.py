@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
+from contextlib import ExitStack
 from typing import Any
 
 import pytest
@@ -46,7 +47,14 @@ def _page(browser: Browser, **options: Any) -> Page:
 
 
 @pytest.fixture
-def watched(browser: Browser) -> Iterator[Callable[..., tuple[Page, Watch]]]:
+def served() -> Iterator[Callable[..., Server]]:
+    """Starts servers for one test. They end after its pages are closed: a page that loses its server says so."""
+    with ExitStack() as servers:
+        yield lambda *args, **environ: servers.enter_context(serving(*args, **environ))
+
+
+@pytest.fixture
+def watched(browser: Browser, served: Callable[..., Server]) -> Iterator[Callable[..., tuple[Page, Watch]]]:
     """Makes pages that are watched; what went wrong on one fails the test."""
     watches: list[Watch] = []
 
@@ -72,7 +80,7 @@ def tab(browser: Browser) -> Iterator[Page]:
 
 
 @pytest.fixture
-def watch(request: pytest.FixtureRequest) -> Iterator[Watch]:
+def watch(request: pytest.FixtureRequest, served: Callable[..., Server]) -> Iterator[Watch]:
     """A page with its watch, for tests that provoke an error. It is new, or is as if it were."""
     if not getattr(request.module, "ONE_TAB", False):
         yield request.getfixturevalue("watched")()[1]

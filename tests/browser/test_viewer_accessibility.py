@@ -156,10 +156,10 @@ def test_a_snapshot_s_restore_has_no_violation(watched: Watched, filled: Server)
     assert violations(page) == []
 
 
-def test_signing_in_has_no_violation(watched: Watched, tmp_path: Path) -> None:
-    with serving(tmp_path / "memory", HOLDFAST_SECRET="a secret of some length") as server:
-        page, _ = watched()
-        page.goto(f"{server.url}/viewer")
-        page.get_by_role("button", name="Sign in").wait_for()
+def test_signing_in_has_no_violation(watched: Watched, served: Callable[..., Server], tmp_path: Path) -> None:
+    server = served(tmp_path / "memory", HOLDFAST_SECRET="a secret of some length")
+    page, _ = watched()
+    page.goto(f"{server.url}/viewer")
+    page.get_by_role("button", name="Sign in").wait_for()
 
-        assert violations(page) == []
+    assert violations(page) == []

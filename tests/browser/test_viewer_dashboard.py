@@ -6,8 +6,9 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
+from harm import flip_bit
 from playwright.sync_api import Page, expect
-from processes import Server, serving
+from processes import Server
 from samples import FACTS, fill
 from viewing import Watch, open_panel, rows, shoot
 from world import World
@@ -65,7 +66,7 @@ def test_activity_leads_to_what_happened(page: Page, server: Server) -> None:
 
 
 def test_keys_that_would_be_missed_and_what_waits_for_the_vault_are_told_in_both_languages(
-    watched: Callable[..., tuple[Page, Watch]], tmp_path: Path
+    watched: Callable[..., tuple[Page, Watch]], served: Callable[..., Server], tmp_path: Path
 ) -> None:
     """The snapshot was made long ago, and the vault never got it."""
     vault = tmp_path / "vault"
@@ -82,35 +83,35 @@ def test_keys_that_would_be_missed_and_what_waits_for_the_vault_are_told_in_both
         "en-GB": ("The signing key has no backup", "One snapshot is not in the vault yet"),
         "zh-CN": ("签名密钥没有备份", "有一个快照尚未复制到备份库"),
     }
-    with serving(tmp_path / "memory", HOLDFAST_VAULT=str(vault)) as server:
-        for locale, sentences in told.items():
-            page, _ = watched(locale=locale)
-            open_panel(page, server.url)
-            for sentence in sentences:
-                expect(page.get_by_text(sentence)).to_be_visible()
-            expect(page.get_by_text("holdfast vault sync")).to_be_visible()
+    server = served(tmp_path / "memory", HOLDFAST_VAULT=str(vault))
+    for locale, sentences in told.items():
+        page, _ = watched(locale=locale)
+        open_panel(page, server.url)
+        for sentence in sentences:
+            expect(page.get_by_text(sentence)).to_be_visible()
+        expect(page.get_by_text("holdfast vault sync")).to_be_visible()
 
 
 def test_the_last_proven_restore_and_a_drill_that_failed_are_told_in_both_languages(
-    watched: Callable[..., tuple[Page, Watch]], tmp_path: Path
+    watched: Callable[..., tuple[Page, Watch]], served: Callable[..., Server], tmp_path: Path
 ) -> None:
     world = World(tmp_path / "memory")
     world.call("remember", content="The lamp oil is in the cellar.")
     world.call("snapshot_create")
     world.call("drill")
     bundle = next((tmp_path / "memory" / "snapshots").rglob("*.tar.zst"))
-    bundle.write_bytes(bundle.read_bytes()[:-1] + b"x")
+    flip_bit(bundle)
     world.call("drill")
     world.close()
-    with serving(tmp_path / "memory") as server:
-        for locale, told in (
-            ("en-GB", ("Last proven restore", "the last drill failed", "The last restore drill failed")),
-            ("zh-CN", ("上次验证的恢复", "上次演练失败", "上次恢复演练失败")),
-        ):
-            page, _ = watched(locale=locale)
-            open_panel(page, server.url)
-            for words in told:
-                expect(page.get_by_text(words).first).to_be_visible()
+    server = served(tmp_path / "memory")
+    for locale, told in (
+        ("en-GB", ("Last proven restore", "the last drill failed", "The last restore drill failed")),
+        ("zh-CN", ("上次验证的恢复", "上次演练失败", "上次恢复演练失败")),
+    ):
+        page, _ = watched(locale=locale)
+        open_panel(page, server.url)
+        for words in told:
+            expect(page.get_by_text(words).first).to_be_visible()
 
 
 def test_a_plot_that_could_not_be_loaded_is_drawn_later(watch: Watch, server: Server) -> None:

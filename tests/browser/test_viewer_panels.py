@@ -389,6 +389,8 @@ def test_a_snapshot_is_searched_inside(show: Show, memory: Filling) -> None:
 def test_a_restore_is_previewed_confirmed_by_a_word_and_undone(show: Show, memory: Filling) -> None:
     ids = {one["label"]: one["id"] for one in memory.get("/snapshots")["snapshots"]}
     page = show("snapshots", f"?id={ids['before the storm']}")
+    expect(page.get_by_role("article")).to_be_visible()
+    expect(page.get_by_role("button", name="Undo the last restore")).to_be_disabled()
     page.get_by_role("article").get_by_role("button", name="Restore").click()
     dialog = page.get_by_role("dialog")
     expect(dialog.get_by_role("region", name="memories").locator("td.removed")).to_contain_text("eastern window")

@@ -125,6 +125,7 @@ def test_rules_that_left_the_file_are_not_called_removed(run: Run, tmp_path: Pat
     rules.write_text("# Shop\n\n- Round prices up at the till.\n")
     first, second, third = run("import", str(rules)).splitlines()
     assert first == f"CLAUDE.md, for project {KEY}: 0 added, 0 changed, 1 unchanged."
-    assert second == "No longer in the file (1), still recalled; remove one with: holdfast forget ID"
+    forget = f"holdfast forget ID --data {tmp_path / 'memory'}"
+    assert second == f"No longer in the file (1), still recalled; remove one with: {forget}"
     assert third.endswith("  Ask before you delete a branch.")
-    assert json.loads(run("import", str(rules), "--json"))["hint"].endswith("holdfast forget ID")
+    assert json.loads(run("import", str(rules), "--json"))["hint"].endswith(forget)

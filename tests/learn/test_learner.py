@@ -56,6 +56,31 @@ def test_a_pasted_log_states_nothing(world: World) -> None:
 SOC = ("/w/cfg/energy.yaml", "return_soc: 35", "return_soc: 28")
 
 
+@pytest.mark.parametrize(
+    "text",
+    [
+        "My key is sk-ant-api03-aB3dE5fG7hJ9kL1mN3pQ5rS7tU9vW1xY3zA5bC7dE9fG1hJ3kL5mN7pQ9 use it",
+        "Always use this, the deploy password is <private>swordfish</private>",
+        "From now on always sign in with ghp_aB3dE5fG7hJ9kL1mN3pQ5rS7tU9vW1xY3zA5",
+    ],
+)
+def test_a_sentence_whose_point_was_redacted_is_not_kept(world: World, text: str) -> None:
+    turn(world, text, "Done.")
+    learn(world)
+    assert texts(world) == []
+
+
+def test_what_is_told_beside_a_secret_is_kept(world: World) -> None:
+    secret = "ghp_aB3dE5fG7hJ9kL1mN3pQ5rS7tU9vW1xY3zA5"
+    turn(world, f"Always deploy from the release branch, never from main, and the token is {secret}", "Done.")
+    turn(world, f"Never write {secret} into the config files of the build server", "Done.")
+    learn(world)
+    kept = " ".join(texts(world))
+    assert "Always deploy from the release branch" in kept
+    assert "config files of the build server" in kept
+    assert secret not in kept
+
+
 CARTS = "Carts return to the charger at 35 % charge, the soc of return is in the energy file."
 
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from pathlib import Path
 from typing import Any
 
 import pytest
@@ -237,19 +236,3 @@ def test_second_brain_pages_have_plain_names(world: World) -> None:
     for bad in ("../x.md", "/etc/passwd", "a/b.md", "x", ".md"):
         with pytest.raises(InvalidRequest):
             world.call("second_brain_write", file=bad, content="x")
-
-
-def test_transcripts_are_imported_once(tmp_path: Path) -> None:
-    folder = Path(__file__).parent.parent / "intake" / "transcripts"
-    world = World(tmp_path / "m", import_roots=str(folder))
-    first = world.call("import_jsonl", path=str(folder))
-    assert first["observations"] > 0
-    assert first["sessionIds"]
-    again = world.call("import_jsonl", path=str(folder))
-    assert again["observations"] == 0
-    assert again["duplicates"] == first["observations"] + first["duplicates"]
-    total = sum(one["observationCount"] for one in world.call("sessions")["sessions"])
-    assert total == first["observations"]
-    with pytest.raises(InvalidRequest, match="not in a folder"):
-        world.call("import_jsonl", path="/etc")
-    world.close()

@@ -6,6 +6,8 @@ import contextlib
 import io
 import json
 import os
+import re
+import shlex
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
@@ -45,6 +47,17 @@ class Said:
         return json.loads(self.err)
 
 
+def command_in(hint: str) -> list[str]:
+    """The one command that a hint tells to paste, without the folder, which `Cli` names itself."""
+    found = re.findall(r"holdfast ((?:snapshot|verify|vault|key|doctor) .*)$", hint)
+    assert len(found) == 1, hint
+    words = shlex.split(found[0])
+    if "--data" in words:
+        at = words.index("--data")
+        del words[at : at + 2]
+    return words
+
+
 class Cli:
     """`holdfast … --data home --json`, run here: a process of its own takes a second to start."""
 
@@ -63,7 +76,7 @@ class Cli:
             contextlib.redirect_stdout(out),
             contextlib.redirect_stderr(err),
         ):
-            code = main([*words, "--data", str(self.home)])
+            code = main([*words, *([] if "--data" in words else ["--data", str(self.home)])])
         return Said(code, *(one.buffer.getvalue().decode() for one in (out, err)))  # type: ignore[attr-defined]
 
     def good(self, *words: str) -> Any:

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import re
-import shlex
 import shutil
 from collections.abc import Callable
 from pathlib import Path
@@ -12,11 +10,11 @@ from typing import Any
 import apsw
 import httpx
 import pytest
-from flows import Cli, identity_file, recipient, tree
+from flows import Cli, command_in, identity_file, recipient, tree
 from harm import break_header, break_page, break_pages, change_text, cut_in_half, live_database
 from world import World, running
 
-from holdfast.core.model import Caller
+from holdfast.core.model import DEFAULT_TENANT, Caller
 from holdfast.snapshot import undo as undoing
 from holdfast.store.damage import read_damage
 
@@ -82,12 +80,6 @@ def id_index(path: Path) -> None:
     break_page(path, "sqlite_autoindex_memories_1", 1)
 
 
-def command_in(hint: str) -> list[str]:
-    found = re.findall(r"holdfast ((?:snapshot|verify) .*)$", hint)
-    assert len(found) == 1, hint
-    return shlex.split(found[0])
-
-
 def wrong(cli: Cli) -> list[Any]:
     return [one for one in cli("doctor").answer["checks"] if not one["ok"]]
 
@@ -114,7 +106,7 @@ def test_a_damaged_memory_refuses_writes_on_every_surface(cli: Cli, harm: Callab
         assert client.get(f"{A}/overview").json()["warnings"][0]["code"] == "data_damaged"
         assert client.get("/livez").json()["status"] == "ok"
         (check,) = wrong(cli)
-        assert (check["name"], check["hint"]) == ("store", hint)
+        assert (check["name"], check["hint"]) == ("store", f"{hint} --data {cli.home}")
         assert cli("snapshot", "create").fault["code"] == "read_only"
     assert command_in(hint)
 
@@ -465,7 +457,7 @@ def test_a_server_finds_damaged_pages_before_anybody_reads_them(cli: Cli) -> Non
     engine = Engine(settings(cli.home), rescue=True)
     try:
         SnapshotSchedule(engine).run_once()
-        assert engine.trouble() is not None
+        assert engine.trouble(DEFAULT_TENANT) is not None
         assert read_damage(cli.home / "gen-000001") is not None
     finally:
         engine.close()

@@ -84,6 +84,13 @@ def test_what_was_remembered_between_a_restore_and_its_undo_is_in_a_snapshot(cli
     assert cli.found("snapshot", "search", newest["id"], "lighthouse keeper") == [between]
 
 
+def test_the_list_says_whether_there_is_a_restore_to_undo(cli: Cli) -> None:
+    cli.create()
+    assert not cli.good("snapshot", "list")["undo"]
+    cli.good("snapshot", "restore", "latest", "--yes")
+    assert cli.good("snapshot", "list")["undo"]
+
+
 def test_without_a_restore_there_is_nothing_to_undo(cli: Cli) -> None:
     assert cli("snapshot", "undo", "--yes").code == 4
     assert cli.texts() == {OLD}

@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
-import re
-import shlex
 from pathlib import Path
 
 import pytest
-from flows import NEW, OLD, Cli
+from flows import NEW, OLD, Cli, command_in
 
 BAD = "A state that nobody wants back"
 
@@ -45,11 +43,6 @@ def spoil(cli: Cli, id: str) -> None:
 def remove(cli: Cli, id: str) -> None:
     for file in cli.repo.glob(f"{id}.*"):
         file.unlink()
-
-
-def command_in(hint: str) -> list[str]:
-    (found,) = re.findall(r"holdfast (snapshot .*)$", hint)
-    return shlex.split(found)
 
 
 def test_restoring_the_latest_twice_does_not_bring_the_bad_state_back(cli: Cli) -> None:

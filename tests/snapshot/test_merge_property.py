@@ -14,9 +14,9 @@ from world import World
 
 from holdfast.core.errors import NotFound
 from holdfast.snapshot.merge.conflict_rules import RULES
-from holdfast.snapshot.merge.records import REMOVING
 from holdfast.store.port import Reader, where
 from holdfast.store.queries.merge_notes import MERGED
+from holdfast.store.queries.removals import REMOVING
 from holdfast.store.tables import AUDIT, INSIGHTS, MEMORIES, NOTES, RELATIONS
 
 TEXTS = ("amber cabinet fuses", "orchard gate green", "harbour tide tables", "ferry noon island", "lamp oil north wall")

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import re
-import shlex
 import shutil
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -12,13 +10,14 @@ from typing import Any
 
 import httpx
 import pytest
-from flows import NEW, OLD, STRANGER, Cli, Said, identity_file, recipient
+from flows import NEW, OLD, STRANGER, Cli, Said, command_in, identity_file, recipient
 from patience import until
 from processes import serving
 from world import DAY, World, running
 
 from holdfast.client import Holdfast
 from holdfast.core.errors import RestorePending
+from holdfast.core.model import DEFAULT_TENANT
 from holdfast.engine import Engine
 from holdfast.serve.background.schedule import SnapshotSchedule
 from holdfast.settings import load
@@ -42,13 +41,6 @@ def lost(tmp_path: Path) -> Callable[..., Cli]:
         return cli
 
     return lose
-
-
-def command_in(hint: str) -> list[str]:
-    """The one command that a hint tells to paste."""
-    found = re.findall(r"holdfast ((?:snapshot|verify|vault|key|doctor) .*)$", hint)
-    assert len(found) == 1, hint
-    return shlex.split(found[0])
 
 
 def followed(cli: Cli, said: Said, **values: str) -> None:
@@ -490,7 +482,7 @@ def test_a_vault_that_comes_back_while_another_memory_runs_is_noticed_and_merged
     world.call("snapshot_create")
     schedule = SnapshotSchedule(world.engine)
     schedule.run_once()
-    assert world.engine.trouble() is None
+    assert world.engine.trouble(DEFAULT_TENANT) is None
     shutil.rmtree(vault)
     (tmp_path / "away").rename(vault)
     schedule.run_once()

@@ -141,12 +141,26 @@ def test_what_libpq_says_is_told_in_words_of_our_own(said: str, words: str) -> N
 
 
 @pytest.mark.parametrize(
-    ("role", "password", "database"),
-    [("guarded", "wrong-" + PASSWORD, "memory"), ("nobody_at_all", "", "memory"), ("holdfast", "", "no_such_database")],
+    ("role", "password", "database", "words"),
+    [
+        ("guarded", "wrong-" + PASSWORD, "memory", "the password is wrong, or there is no such role"),
+        ("guarded", "", "memory", "it asks for a password, and none was given"),
+        ("nobody_at_all", "", "memory", "there is no such role, or it may not log in this way"),
+        ("silent", "", "memory", "there is no such role, or it may not log in this way"),
+        ("holdfast", "", "no_such_database", "there is no such database"),
+        ("guarded", PASSWORD, "closed_to_others", "the role may not connect to this database"),
+    ],
 )
-def test_a_refused_login(served, server: Cluster, role: str, password: str, database: str) -> None:  # type: ignore[no-untyped-def]
+def test_a_refused_login_says_what_the_server_tells_of_the_reason(  # type: ignore[no-untyped-def]
+    served, server: Cluster, role: str, password: str, database: str, words: str
+) -> None:
+    if database == "closed_to_others":
+        server.execute(f"CREATE DATABASE {database}", f"REVOKE CONNECT ON DATABASE {database} FROM PUBLIC")
+    if role == "silent":
+        server.execute("CREATE ROLE silent NOLOGIN")
     found = served(server.url(role, password=password, database=database))
-    assert_refused(found, StoreLoginRefused, "refused the login")
+    assert_refused(found, StoreLoginRefused, f"refused the login: {words}")
+    assert PASSWORD not in found[1]
 
 
 LOGINS = (

@@ -194,8 +194,8 @@ def test_every_key_begins_with_the_space() -> None:
         first = [*db.execute(constraints), *db.execute(indexes)]
     give_back(url)
     others = {table.split(".")[-1] for table, column in first if column != "space"}
-    # Which space is a tenant's, and which steps were taken, is read before a space is known.
-    assert others == {"tenants", "holdfast_schema"}
+    # Which space is a tenant's, whether it is damaged, and which steps were taken, is read before a space is known.
+    assert others == {"tenants", "damaged_spaces", "holdfast_schema"}
     assert len(first) > 60
 
 

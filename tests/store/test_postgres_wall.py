@@ -14,8 +14,8 @@ from holdfast.store.postgres.schema import Step, is_held_by_wall, known_steps, m
 from holdfast.store.postgres.store import PostgresStore
 from holdfast.store.tables import MEMORIES, NOTES, TABLES
 
-# Which space is a tenant's, and which steps were taken, is read before a space is known.
-WITHOUT_SPACE = {"tenants", "holdfast_schema"}
+# Which space is a tenant's, whether it is damaged, and which steps were taken, is read before a space is known.
+WITHOUT_SPACE = {"tenants", "damaged_spaces", "holdfast_schema"}
 
 
 @pytest.fixture

@@ -34,6 +34,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     try:
         if words[:1] == ["hook"]:
             return _hook(words[1:])
+        _note_folder(words)
         if words[:1] == ["--version"]:
             return _version()
         if words[:1] in (["--help"], ["-h"]):
@@ -59,6 +60,13 @@ def main(argv: Sequence[str] | None = None) -> int:
 
         print_fault(Fault(f"unexpected {type(error).__name__}", hint="This is a bug; please report it."), as_json)
         return 1
+
+
+def _note_folder(words: Sequence[str]) -> None:
+    """Let hints name the data folder that this command names."""
+    from holdfast.cli.output.folder_hints import note_folder
+
+    note_folder(words)
 
 
 def _refuse_words(command: str, words: Sequence[str]) -> NoReturn:

@@ -11,8 +11,8 @@ from holdfast.core.session_keys import key_of
 from holdfast.intake.event.event import CleanEvent
 from holdfast.intake.observe import open_session
 from holdfast.projects import note_project
-from holdfast.store.port import Tx
-from holdfast.store.tables import COMMITS, SESSIONS
+from holdfast.store.port import Condition, Tx, where
+from holdfast.store.tables import COMMITS, OBSERVATIONS, SESSIONS
 
 
 def start_session(ctx: CallContext, event: CleanEvent, title: CleanText | None) -> Session:
@@ -35,17 +35,19 @@ def start_session(ctx: CallContext, event: CleanEvent, title: CleanText | None) 
     return ctx.store.write(store)
 
 
-def end_session(ctx: CallContext, session_id: str, at: int | None = None) -> Session | None:
+def end_session(
+    ctx: CallContext, session_id: str, at: int | None = None, *, unless_later: bool = False
+) -> Session | None:
     """The session, completed; None if there is none, as when hooks were installed in the middle of it.
 
-    An event that happened after the end brings it back to life.
+    An event that happened after the end brings it back to life. `unless_later`: it is left as it is if one is known.
     """
 
     def store(tx: Tx) -> Session | None:
         known = tx.get(SESSIONS, ctx.tenant, ctx.session_key(tx, session_id))
         if known is None or not ctx.may_see(known):
             return None
-        if known.status == "completed":
+        if known.status == "completed" or (unless_later and _went_on(tx, known, at)):
             return known
         now = ctx.clock.now_ms()
         ended_at = now if at is None else min(at, now)
@@ -56,6 +58,12 @@ def end_session(ctx: CallContext, session_id: str, at: int | None = None) -> Ses
         return ended
 
     return ctx.store.write(store)
+
+
+def _went_on(tx: Tx, session: Session, at: int | None) -> bool:
+    """Whether something happened in a session after a moment."""
+    later = (*where(session_id=session.id), Condition("at", ">", at))
+    return at is not None and tx.count(OBSERVATIONS, session.tenant, *later) > 0
 
 
 @dataclass(frozen=True, slots=True)

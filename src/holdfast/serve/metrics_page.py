@@ -13,7 +13,7 @@ from pathlib import Path
 
 from holdfast.context import CallContext
 from holdfast.core.metrics import gauge
-from holdfast.core.model import Caller
+from holdfast.core.model import DEFAULT_TENANT, Caller
 from holdfast.core.version import VERSION
 from holdfast.engine import CANNOT_OPEN, Engine
 from holdfast.ops.server.admin import quota_health
@@ -55,10 +55,19 @@ def _resident_bytes() -> int | None:
 
 def _memory(engine: Engine) -> list[str]:
     """Of a memory that cannot be read only that it is so."""
-    lines = [*gauge("holdfast_degraded", {(): int(engine.trouble() is not None)})]
+    lines = [*gauge("holdfast_degraded", {(): int(_is_degraded(engine))})]
     with suppress(*CANNOT_OPEN):
         lines += [*_store(engine), *_snapshots(engine)]
     return lines
+
+
+def _is_degraded(engine: Engine) -> bool:
+    """Whether the memory of any tenant is."""
+    if engine.trouble(DEFAULT_TENANT) is not None:
+        return True
+    with suppress(*CANNOT_OPEN):
+        return any(engine.store.failure(tenant) is not None for tenant in engine.store.read().tenants())
+    return True
 
 
 def _store(engine: Engine) -> Iterator[str]:

@@ -12,6 +12,7 @@ from collections.abc import Callable
 from urllib.parse import urlsplit
 
 from holdfast.core.errors import DataLocked, InvalidSettings
+from holdfast.core.model import DEFAULT_TENANT
 from holdfast.daemon import running_server
 from holdfast.engine import Engine
 from holdfast.serve.app import App
@@ -79,7 +80,7 @@ class RunningServer:
         if self._on_demand:
             self._idle.start()
         self._on_ready(url)
-        if (fault := self.engine.trouble()) is not None:
+        if (fault := self.engine.trouble(DEFAULT_TENANT)) is not None:
             log.error("%s. %s", fault.message, fault.hint)
 
     def _ending(self) -> None:

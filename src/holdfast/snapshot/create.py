@@ -143,7 +143,7 @@ def _make(context: SnapshotContext, options: CreateOptions, staging: Path) -> Cr
 
 def _check_undamaged(context: SnapshotContext) -> None:
     """What is known to be damaged is not sealed: as the newest snapshot it would be taken for the memory."""
-    fault = context.live.store.failure() if context.live is not None else None
+    fault = context.live.store.failure(context.tenant) if context.live is not None else None
     if isinstance(fault, DataReadOnly):
         raise fault
 

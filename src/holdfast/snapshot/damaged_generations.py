@@ -6,11 +6,12 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from pathlib import Path
 
+from holdfast.core.disk import disk_faults, sync_folder
 from holdfast.core.errors import Conflict, DataDamaged, Fault, NotFound
 from holdfast.snapshot.repo.context import SnapshotContext
 from holdfast.snapshot.sources.restore_plan import drop_kept
 from holdfast.store.damage import Damage, note_damage, read_damage
-from holdfast.store.data_folder import DataFolder
+from holdfast.store.data_folder import DATABASE, DataFolder
 from holdfast.store.engine_port import OpenMemory
 
 SEE = "holdfast snapshot salvage --dry-run"
@@ -54,6 +55,16 @@ def damaged_generations(home: Path) -> list[DamagedGeneration]:
     ]
 
 
+def all_damaged(context: SnapshotContext, live: OpenMemory) -> list[DamagedGeneration]:
+    """The same, with the live one where the engine notes its damage elsewhere."""
+    found = damaged_generations(context.home)
+    names = [] if any(one.live for one in found) else damaged_by_restore(context, live)
+    fault = live.store.failure(context.tenant)
+    why = fault.message if fault is not None else ""
+    noted = [DamagedGeneration(name, context.home / name, 0, why, True, False) for name in names]
+    return [*noted, *found]
+
+
 def live_name(folder: DataFolder) -> str | None:
     """The generation that the folder points to; None if there is none, or nothing records which."""
     try:
@@ -68,7 +79,7 @@ def _bytes_in(folder: Path) -> int:
 
 def damaged_by_restore(context: SnapshotContext, live: OpenMemory) -> tuple[str, ...]:
     """The generations that a restore leaves damaged behind: the live one if it is, all where nothing records which."""
-    if not isinstance(live.store.failure(), DataDamaged):
+    if not isinstance(live.store.failure(context.tenant), DataDamaged):
         return ()
     folder = DataFolder(context.home)
     name = live_name(folder)
@@ -80,6 +91,21 @@ def keep_damaged(home: Path, names: Iterable[str]) -> None:
     for name in names:
         if read_damage(home / name) is None:
             note_damage(home / name, Damage("unknown", "it could not be opened"))
+
+
+def keep_rows(context: SnapshotContext, live: OpenMemory, name: str) -> None:
+    """Have the rows of the damaged live memory in the folder of its generation, sound or not, where the engine keeps
+    them elsewhere: they do not outlast the next restore there, and salvage reads them here."""
+    fault = live.store.failure(context.tenant) if live.is_open() else None
+    if fault is None:
+        return
+    folder = context.home / name
+    rows = live.as_file(folder, context.tenant, check=False)
+    if rows != folder / DATABASE:
+        with disk_faults(f"keep {name}"):
+            rows.replace(folder / DATABASE)
+            sync_folder(folder)
+        note_damage(folder, Damage("unknown", fault.message))
 
 
 def note_copied(home: Path, name: str, into: str) -> None:

@@ -18,7 +18,7 @@ from holdfast.snapshot.browse import laid_out
 from holdfast.snapshot.bundle.reader import unpack
 from holdfast.snapshot.bundle.types import Manifest
 from holdfast.snapshot.create import CreateOptions
-from holdfast.snapshot.damaged_generations import damaged_by_restore, keep_damaged, no_longer_copied
+from holdfast.snapshot.damaged_generations import damaged_by_restore, keep_damaged, keep_rows, no_longer_copied
 from holdfast.snapshot.diff import MemoryDiff, compared, live_side, readable_side, side_of
 from holdfast.snapshot.journal.journal_moment import Moment
 from holdfast.snapshot.journal.journal_queue import note_origin
@@ -207,6 +207,8 @@ def _restored(
                 later.append(keep_last(context, options))
             if not alone:
                 whole.extend(_take_along(context, building / DATABASE, old, damaged))
+            for name in damaged:
+                keep_rows(context, live, name)
             keep_damaged(context.home, damaged)
             no_longer_copied(context.home)
             name = folder.finish(building)

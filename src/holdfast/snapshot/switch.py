@@ -51,8 +51,10 @@ def safety_options(
 def _will_be_kept(context: SnapshotContext) -> bool:
     """Nothing is kept of a memory with nothing in it: as the newest snapshot it would only be taken for the memory."""
     live = live_of(context)
-    if "restore" not in context.settings.snapshot_before or not live.is_open() or is_damaged(live.store):
-        return False  # what is damaged is not sealed: its files are kept instead
+    if "restore" not in context.settings.snapshot_before or not live.is_open():
+        return False
+    if is_damaged(live.store, context.tenant):  # that is not sealed: its files are kept instead
+        return False
     return not _is_empty(context, live)
 
 

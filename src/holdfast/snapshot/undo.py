@@ -77,6 +77,14 @@ def undo(context: SnapshotContext, named: SnapshotSelector = LAST) -> UndoResult
     return UndoResult(name, before, offer_waiting(context))
 
 
+def can_undo(context: SnapshotContext) -> bool:
+    """Whether there is an earlier memory to return to, as far as that is known without looking into it."""
+    with suppress(Fault):  # of a database that does not answer it is not known
+        name = context.live.undo_target(context.tenant) if context.live is not None else None
+        return name is not None and read_damage(context.home / name) is None
+    return False
+
+
 def _check_whole(context: SnapshotContext, name: str) -> None:
     """Refuse to go back to a damaged generation, before anything is kept for it.
 

@@ -23,7 +23,7 @@ from holdfast.store.port import Finding
 log = logging.getLogger("holdfast")
 
 _MOST_BYTES = 4_096
-_LOGGED = 10  # findings of one verification
+LOGGED = 10  # findings of one verification
 
 Extent = Literal["unknown", "index", "records", "copied"]
 """unknown: a read or a write met it, and nothing was verified since. index: only what follows from the records. copied:
@@ -144,7 +144,7 @@ class DamageWatch:
         found = damage_of(known)
         with self._lock:
             if found is not None and found != self._damage:
-                for one in known[:_LOGGED]:
+                for one in known[:LOGGED]:
                     log.error("damaged: %s: %s", one.table, " ".join(one.message.split()))
                 self._set(found)
             elif found is None and self._damage is not None:

@@ -82,9 +82,9 @@ class Memory(Protocol):
         """
         ...
 
-    def as_file(self, scratch: Path, tenant: str) -> Path:
+    def as_file(self, scratch: Path, tenant: str, *, check: bool = True) -> Path:
         """A portable file to be read only, which holds the tenant's memory as it is now: that of the live store, or a
-        new one in the folder `scratch`."""
+        new one in the folder `scratch`. Without `check` its rows may be damaged."""
         ...
 
     def undo_target(self, tenant: str) -> str | None:
@@ -174,8 +174,8 @@ class OpenMemory(Memory, Protocol):
         """Open the memory if it could not be opened before."""
         ...
 
-    def trouble(self) -> Fault | None:
-        """What every caller of this memory has to know, and what to do about it; None while all is well."""
+    def trouble(self, tenant: str) -> Fault | None:
+        """What every caller of the tenant's memory has to know, and what to do about it; None while all is well."""
         ...
 
     def news(self) -> str | None:

@@ -33,7 +33,7 @@ def live_memory(
         StoreAmbiguous: the records are elsewhere.
     """
     if store != EMBEDDED:
-        return _on_postgres(store, folder, publish, telling)
+        return _on_postgres(store, folder, publish, telling, way_out)
     _refuse_elsewhere(folder)
 
     def open_store(database: Path) -> SqliteStore:
@@ -79,10 +79,12 @@ def passes_wall(store: str) -> bool:
         return not is_held_by_wall(db)
 
 
-def _on_postgres(url: str, folder: DataFolder, publish: Callable[[Event], None], telling: Clock | None) -> LiveMemory:
+def _on_postgres(
+    url: str, folder: DataFolder, publish: Callable[[Event], None], telling: Clock | None, way_out: WayOut
+) -> LiveMemory:
     with _installed():
         from holdfast.store.postgres.live import PostgresMemory
-    return PostgresMemory(url, folder, publish, telling)
+    return PostgresMemory(url, folder, publish, telling, way_out)
 
 
 @contextmanager

@@ -454,8 +454,9 @@ class Store(Protocol):
         """What a journal in the vault still lacks; None for engines that archive their own log."""
         ...
 
-    def failure(self) -> Fault | None:
-        """The fault that every write gets, or None while all is well."""
+    def failure(self, tenant: str | None = None) -> Fault | None:
+        """The fault that every write gets, or None while all is well; with a tenant also the fault that writes to its
+        memory get, where tenants have theirs apart."""
         ...
 
     def check_pages(self) -> bool:
@@ -473,6 +474,6 @@ class Store(Protocol):
     def close(self) -> None: ...
 
 
-def is_damaged(store: Store) -> bool:
-    """Whether it is open, known to be damaged and takes no writes."""
-    return isinstance(store.failure(), DataReadOnly)
+def is_damaged(store: Store, tenant: str) -> bool:
+    """Whether it is open, and the tenant's memory is known to be damaged and takes no writes."""
+    return isinstance(store.failure(tenant), DataReadOnly)

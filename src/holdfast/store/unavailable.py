@@ -47,7 +47,7 @@ class ClosedStore:
     def change_log(self) -> None:
         self._refuse()
 
-    def failure(self) -> Fault | None:
+    def failure(self, tenant: str | None = None) -> Fault | None:
         return self._fault
 
     def check_pages(self) -> bool:

@@ -10,6 +10,7 @@ from rich.text import Text
 
 from holdfast.cli.command_table import endpoint
 from holdfast.cli.folder_project import placed
+from holdfast.cli.output.folder_hints import answer_with_folder
 from holdfast.cli.output.lists import print_listing
 from holdfast.cli.output.render import moment, one_line, print_answer, print_json, size
 from holdfast.core.errors import InvalidRequest
@@ -71,6 +72,7 @@ def show_page(connection: Connection, page: str, word: str | None, as_json: bool
 def print_dashboard(answer: Json, place: str, console: Console | None = None) -> None:
     """The overview for a person: the state, warnings, counts, growth, safety, disk, and what happened last."""
     console = console or Console(highlight=False)
+    answer = answer_with_folder(answer)
     out, room = _Lines(console), max(LEAST_DAYS, console.width - BESIDE_BARS)
     out.line(("Holdfast ", "bold"), answer["version"], "  ", _state(answer), (f"  {place}", "dim"))
     for one in answer["warnings"]:

@@ -13,6 +13,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from shlex import quote
 
+from holdfast.cli.output.folder_hints import with_folder
 from holdfast.cli.remote_hints import secret_variable
 from holdfast.connection import Connection, RemoteConnection, open_connection
 from holdfast.core.errors import Fault, Forbidden, Unauthorized
@@ -57,7 +58,7 @@ def lines_of(checks: list[Check]) -> Iterator[str]:
     for one in checks:
         yield f"{'ok   ' if one.ok else 'WRONG'} {one.name}: {one.found}"
         if one.hint:
-            yield f"      {one.hint}"
+            yield f"      {with_folder(one.hint)}"
 
 
 def examine(settings: Settings) -> list[Check]:

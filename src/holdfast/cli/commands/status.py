@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING
 from holdfast.cli.command_table import endpoint
 from holdfast.cli.commands.dashboard import age, proven
 from holdfast.cli.memory_location import connection_of, settings_of
+from holdfast.cli.output.folder_hints import answer_with_folder, with_folder
 from holdfast.cli.output.render import print_json, print_lines, size
 from holdfast.daemon import running_server
 from holdfast.local.spool import spool_status
@@ -48,13 +49,14 @@ def _status(given: argparse.Namespace, settings: Settings) -> Json:
 
 def lines_of(answer: Json) -> list[str]:
     """The status for a person."""
+    answer = answer_with_folder(answer)
     starts = "; the next command or hook starts it" if answer["daemon"] else ""
     lines = [f"server: running at {answer['server']}" if answer["server"] else f"server: not running{starts}"]
     if answer["folder"]:
         lines.append(f"folder: {answer['folder']}, port {answer['port']}")
     if "counts" not in answer:
         file = answer["isFile"]
-        return [*lines, "memory: none; the folder is a file" if file else f"memory: none yet. {SAVE}"]
+        return [*lines, "memory: none; the folder is a file" if file else f"memory: none yet. {with_folder(SAVE)}"]
     counts = ", ".join(f"{count:,} {name}" for name, count in answer["counts"].items())
     lines += [f"memory: {counts or 'cannot be read'}", f"snapshots: {_snapshots(answer['snapshots'])}"]
     if answer["snapshots"]["newest"]:

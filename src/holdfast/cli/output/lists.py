@@ -10,6 +10,7 @@ from rich.console import Console
 from rich.text import Text
 
 from holdfast.cli.output.columns import LEAST, ColumnTitle, print_table
+from holdfast.cli.output.folder_hints import with_folder
 from holdfast.cli.output.render import moment, one_line, size
 
 if TYPE_CHECKING:
@@ -209,7 +210,7 @@ def print_listing(page: str, answer: Json, console: Console | None = None, *, na
     total = answer.get("total", answer.get("count", len(rows)))
     if not rows:
         said = f"{total:,} {page}." if total else "None found." if narrowed else listing.nothing
-        out.print(Text(said), soft_wrap=True)
+        out.print(Text(with_folder(said)), soft_wrap=True)
         return
     cells = [[one_line(column.cell(row), _LONGEST) for column in listing.columns] for row in rows]
     heads = [ColumnTitle(one.title, one.whole, one.spare, one.least) for one in listing.columns]

@@ -17,6 +17,7 @@ from rich.style import Style
 from rich.text import Text
 
 from holdfast.cli.output.columns import ColumnTitle, print_table
+from holdfast.cli.output.folder_hints import answer_with_folder, with_folder
 from holdfast.cli.output.summary import BRIEF, reasons
 from holdfast.core.errors import Fault
 
@@ -54,7 +55,7 @@ _WHOLE = _DATES | {
 
 
 def print_json(value: Any) -> None:
-    sys.stdout.buffer.write(orjson.dumps(value, option=orjson.OPT_INDENT_2) + b"\n")
+    sys.stdout.buffer.write(orjson.dumps(answer_with_folder(value), option=orjson.OPT_INDENT_2) + b"\n")
     sys.stdout.buffer.flush()
 
 
@@ -64,6 +65,7 @@ def print_answer(answer: Any, operation: str = "") -> None:
     if not isinstance(answer, dict):
         console.print(Text(_printable(str(answer))))
         return
+    answer = answer_with_folder(answer)
     if operation in BRIEF:
         print_lines(BRIEF[operation](answer))
     elif answer.get("format") == "passages":
@@ -102,8 +104,7 @@ def _print_passages(console: Console, answer: Json) -> None:
         of = f", {_printable(str(hit['project']))}" if hit.get("project") else ""
         console.print(Text(f"{number}. {hit['when']}{of}  {_printable(str(hit['text']))}"))
         keep = f"; if it still holds: holdfast still-true {hit['marked']}" if hit.get("marked") else ""
-        sure = f"  confidence {hit['confidence']:.2f}" if "confidence" in hit else ""
-        console.print(Text(f"   {hit['id']}{sure}{keep}", style="dim"), soft_wrap=True)
+        console.print(Text(f"   {hit['id']}{keep}", style="dim"), soft_wrap=True)
         if hit.get("also"):
             _print_line(console, f"   also: {_printable(', '.join(hit['also']))}", "dim")
         if "why" in hit:
@@ -271,13 +272,14 @@ def _printable(text: str) -> str:
 
 def print_fault(fault: Fault, as_json: bool) -> None:
     """The fault on standard error: what, and what to do."""
+    message, hint = with_folder(fault.message), with_folder(fault.hint)
     if as_json:
-        sys.stderr.buffer.write(orjson.dumps(fault.to_dict()) + b"\n")
+        sys.stderr.buffer.write(orjson.dumps({**fault.to_dict(), "error": message, "hint": hint}) + b"\n")
         return
     console = Console(stderr=True, highlight=False)
     # As lines of any length: a command or a path in them is there to be copied.
-    console.print(Text.assemble(("error: ", "bold red"), fault.message), soft_wrap=True)
-    console.print(Text(f"  {fault.hint}", style="dim"), soft_wrap=True)
+    console.print(Text.assemble(("error: ", "bold red"), message), soft_wrap=True)
+    console.print(Text(f"  {hint}", style="dim"), soft_wrap=True)
 
 
 @contextmanager
@@ -293,7 +295,7 @@ def working(what: str) -> Iterator[None]:
 
 def print_notice(message: str) -> None:
     """A line for the person at the terminal, apart from the answer."""
-    Console(stderr=True, highlight=False).print(Text(message), soft_wrap=True)
+    Console(stderr=True, highlight=False).print(Text(with_folder(message)), soft_wrap=True)
 
 
 def _from_home(folder: str) -> str:

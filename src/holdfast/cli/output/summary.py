@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import TYPE_CHECKING
 
+from holdfast.cli.output.folder_hints import with_folder
+
 if TYPE_CHECKING:
     from holdfast.core.model import Json
 
@@ -51,7 +53,8 @@ def rules_imported(answer: Json) -> list[str]:
     counts = ", ".join(f"{answer[name]} {name}" for name in ("added", "changed", "unchanged"))
     lines = [f"{answer['file']}, {_for(answer)}: {counts}."]
     if gone := answer["removed"]:
-        lines.append(f"No longer in the file ({len(gone)}), still recalled; remove one with: holdfast forget ID")
+        remove = with_folder("remove one with: holdfast forget ID")
+        lines.append(f"No longer in the file ({len(gone)}), still recalled; {remove}")
         lines += [f"  {one['id']}  {one['title']}" for one in gone]
     return lines
 
@@ -61,7 +64,7 @@ def drilled(answer: Json) -> list[str]:
     drill = answer["drill"]
     lines = [f"{drill['outcome']}: {answer['summary']}."]
     if answer["sound"]:
-        key = " Sign receipts with a key: holdfast key new" if drill["receipt"] == "unsigned" else ""
+        key = with_folder(" Sign receipts with a key: holdfast key new") if drill["receipt"] == "unsigned" else ""
         lines.append(f"Receipt {drill['id']}, {drill['receipt']}.{key}")
     return [*lines, answer["hint"]] if answer.get("hint") else lines
 

@@ -15,6 +15,7 @@ from holdfast.learn.statements.sentence_features import SentencePosition
 from holdfast.learn.statements.session_turns import Turn
 from holdfast.learn.statements.stems import subject_of
 from holdfast.learn.statements.worth import SentenceWorth, weigh
+from holdfast.redact.result import PRIVATE_MARK, SECRET_MARK
 from holdfast.text.sentences import Sentence, sentences
 
 LEAST_WORTH = 0.12  # below it three of four sentences are filler (docs/benchmarks/agent_day.md)
@@ -42,6 +43,11 @@ _LOGGED = re.compile(
     r"\b\d\d:\d\d:\d\d\b.{0,80}\b(?:ERROR|WARN(?:ING)?|INFO|DEBUG|FATAL|TRACE)\b|(?:\b\d\d:\d\d:\d\d\b.{0,200}){2}",
     re.DOTALL,
 )
+# What was redacted, and what stands before it where it was what the clause is about: "my key is …", "TOKEN=…".
+_REDACTED = re.compile("|".join(map(re.escape, (SECRET_MARK, PRIVATE_MARK))))
+_NAMED_AS = re.compile(r"(?:\b(?:is|are|was|were|be|to|as|with|ist|sind|war|auf|mit)\b|[=:])[^\w;,]*$", re.I)
+_CLAUSE = re.compile(r"[;,]|\b(?:and|but|und|aber)\b", re.I)
+FEWEST_LEFT = 3  # words of a sentence from which a redaction took nothing that it needs
 
 
 @dataclass(frozen=True, slots=True)
@@ -79,14 +85,38 @@ def _settings(turn: Turn, said: Sequence[ExtractedStatement]) -> list[ExtractedS
     found: dict[str, ExtractedStatement] = {}
     for row, edit in turn.edited:
         text = setting_text(edit)
-        if text and row.at <= last and not any(names_what_was_put(one, [edit]) for one in telling):
+        if (
+            text
+            and not _is_hollow(text)
+            and row.at <= last
+            and not any(names_what_was_put(one, [edit]) for one in telling)
+        ):
             found[edit.file] = ExtractedStatement(row, 0, text, "change", SET_WORTH)
     return list(found.values())[:MOST_SETTINGS]
 
 
 def _worth(worth: float, text: str, turn: Turn) -> float:
-    """What the sentence is worth; one that names a value which the turn set is worth a line at least."""
+    """What the sentence is worth; one that names a value which the turn set is worth a line at least, one whose point
+    was redacted nothing."""
+    if _is_hollow(text):
+        return 0.0
     return max(worth, SET_WORTH) if worth < SET_WORTH and names_what_was_put(text, turn.edits) else worth
+
+
+def _is_hollow(text: str) -> bool:
+    """Whether the point of a sentence was redacted: without the clauses that only named it, nothing is told."""
+    *before, rest = _REDACTED.split(text)
+    if not before:
+        return False
+    return len(subject_of(" ".join([*map(_without_naming, before), rest]))) < FEWEST_LEFT
+
+
+def _without_naming(before: str) -> str:
+    """What stands before a redaction, without the clause whose value it was."""
+    if not _NAMED_AS.search(before):
+        return before
+    ends = [one.start() for one in _CLAUSE.finditer(before)]
+    return before[: ends[-1]] if ends else ""
 
 
 def _rows(

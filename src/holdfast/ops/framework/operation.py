@@ -233,7 +233,7 @@ class Operation:
         answer = self.run(ctx, request)
         if ctx.live is None or self.tells or self.unguarded or not isinstance(answer, dict):
             return answer
-        trouble = ctx.live.trouble()
+        trouble = ctx.live.trouble(ctx.tenant)
         notice = f"{trouble.message}. {trouble.hint}" if trouble else news(ctx)
         if notice is None and self.by_meaning:
             notice = words_only(ctx)

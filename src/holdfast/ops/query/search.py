@@ -86,7 +86,7 @@ class Search(ChatRequest):
         ge=0,
         le=1,
         allow_inf_nan=False,
-        description="Only hits whose probability to answer is at least this; no hit has more than 0.45. Without it the "
+        description="Only hits whose probability to answer is at least this; no hit reaches 0.5. Without it the "
         "nearest are returned, however unlikely.",
     )
     explain: bool = Field(default=False, description="Explain the score of each hit.")

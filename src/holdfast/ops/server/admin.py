@@ -117,7 +117,7 @@ def health(ctx: CallContext, ask: Nothing) -> HealthAnswer:
 
     If it is degraded, databaseStatus has the reason and hint what to do.
     """
-    trouble = ctx.live.trouble() if ctx.live is not None else ctx.store.failure()
+    trouble = ctx.live.trouble(ctx.tenant) if ctx.live is not None else ctx.store.failure(ctx.tenant)
     measures = _NOTHING_MEASURED
     try:
         measures = _measures(ctx)
@@ -127,7 +127,7 @@ def health(ctx: CallContext, ask: Nothing) -> HealthAnswer:
         RestorePending,
         StoreUnreachable,
     ) as fault:  # it cannot be read: that is the answer
-        trouble = (ctx.live.trouble() if ctx.live is not None else None) or fault
+        trouble = (ctx.live.trouble(ctx.tenant) if ctx.live is not None else None) or fault
     answer: HealthAnswer = {
         "status": "degraded" if trouble else "healthy",
         "service": "holdfast",
@@ -400,7 +400,7 @@ def verify(ctx: CallContext, ask: Verify) -> VerifyAnswer:
     if repaired is not None:
         answer["repaired"] = repaired
     if found:
-        failure = ctx.store.failure()
+        failure = ctx.store.failure(ctx.tenant)
         answer["hint"] = failure.hint if failure is not None else _remedy(ctx, found)
     if ctx.live is not None and (kept := damaged_generations(ctx.live.path)):
         answer["damaged"] = [damaged_shape(one) for one in kept]

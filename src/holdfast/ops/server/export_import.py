@@ -15,12 +15,15 @@ from holdfast.core.errors import InvalidRequest, InvalidSettings
 from holdfast.core.model import Json
 from holdfast.core.version import VERSION
 from holdfast.intake.importer import import_memory
+from holdfast.intake.sessions import end_session
 from holdfast.intake.transcripts.reader import find_transcripts, read_transcript
 from holdfast.intake.transcripts.transcript_store import take_event
+from holdfast.learn.sessions.backlog import IDLE_MS
 from holdfast.ops.framework.fields import Name, Offset
 from holdfast.ops.framework.operation import ChatRequest, Operation, Request, Stream
 from holdfast.ops.snapshots.progenly import is_progenly, read_progenly
 from holdfast.recall.views.export import export_pieces
+from holdfast.redact import redact_text
 from holdfast.snapshot.triggers import before
 
 FILES_UPPER_BOUND = 1_000
@@ -94,7 +97,8 @@ class ImportJsonlAnswer(TypedDict):
 def import_jsonl(ctx: CallContext, ask: ImportJsonl) -> ImportJsonlAnswer:
     """Import transcripts of Claude Code and Codex. Repeating it adds no duplicates.
 
-    The path must be in a folder of HOLDFAST_IMPORT_ROOTS. Without a path, all these folders are imported.
+    A session whose last event is half an hour old is ended there. The path must be in a folder of
+    HOLDFAST_IMPORT_ROOTS. Without a path, all these folders are imported.
     """
     files: list[Path] = []
     for folder in _allowed(ctx, ask.path):
@@ -103,17 +107,20 @@ def import_jsonl(ctx: CallContext, ask: ImportJsonl) -> ImportJsonlAnswer:
             break
     if files:
         before(ctx, "import")
-    sessions: dict[str, None] = {}
+    sessions: dict[str, int] = {}  # with their last event
     stored = duplicates = skipped = 0
     for file in files:
         transcript = read_transcript(file)
         for event in transcript:
-            sessions[event.session_id] = None
+            sessions[event.session_id] = max(event.at_ms, sessions.get(event.session_id, 0))
             if take_event(ctx, event):
                 stored += 1
             else:
                 duplicates += 1
         skipped += transcript.skipped
+    for name, last in sessions.items():
+        if ctx.clock.now_ms() - last >= IDLE_MS:  # others may go on: their hooks end them
+            end_session(ctx, redact_text(name).value, last, unless_later=True)
     return {
         "success": True,
         "imported": len(files),

@@ -299,7 +299,7 @@ def _measured(
     newest = repo.manifest
     context = snapshot_context(ctx) if ctx.live else None
     return Measured(
-        trouble=(ctx.live.trouble() if ctx.live else ctx.store.failure()) or unread,
+        trouble=(ctx.live.trouble(ctx.tenant) if ctx.live else ctx.store.failure(ctx.tenant)) or unread,
         kept_damaged=_kept_damaged(ctx),
         free_bytes=disk["free"] if disk else None,
         pending=state["index"]["pending"],

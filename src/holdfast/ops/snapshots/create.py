@@ -35,6 +35,7 @@ from holdfast.snapshot.repo.key_warnings import key_texts
 from holdfast.snapshot.repo.paths import is_id_prefix
 from holdfast.snapshot.resolve import LATEST, SnapshotSelector, examine, sought
 from holdfast.snapshot.scrub import check_these
+from holdfast.snapshot.undo import can_undo
 from holdfast.snapshot.verify import fault_of
 from holdfast.snapshot.wire import difference_shape, manifest_shape, report_shape
 
@@ -121,6 +122,7 @@ class SnapshotsAnswer(TypedDict):
     snapshots: list[Json]
     count: int
     bytes: int
+    undo: bool  # whether a restore can be undone
 
 
 def snapshot_list(ctx: CallContext, ask: SnapshotList) -> SnapshotsAnswer:
@@ -137,6 +139,7 @@ def snapshot_list(ctx: CallContext, ask: SnapshotList) -> SnapshotsAnswer:
         "snapshots": [shown(ctx, one) for one in found[: ask.limit]],
         "count": len(found),
         "bytes": context.repo.bytes(),
+        "undo": can_undo(context),
     }
 
 

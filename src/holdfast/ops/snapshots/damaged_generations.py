@@ -16,10 +16,11 @@ from holdfast.ops.framework.operation import Nothing, Operation, Request
 from holdfast.ops.snapshots.merge import merged_shape
 from holdfast.ops.snapshots.restore import PLAIN_BEFORE, PREVIEW_FIRST, WAITING, damaged_shape
 from holdfast.ops.snapshots.selection import audit_snapshot
-from holdfast.snapshot.damaged_generations import damaged_generations, discard
+from holdfast.snapshot.damaged_generations import all_damaged, discard
 from holdfast.snapshot.recovery.salvage import SalvagedMemory, salvage
 from holdfast.snapshot.repo.context import snapshot_context
 from holdfast.snapshot.resolve import SnapshotSelector
+from holdfast.snapshot.switch import live_of
 from holdfast.store.damage import RESTORE
 
 
@@ -32,7 +33,8 @@ class DamagedAnswer(TypedDict):
 
 def snapshot_damaged(ctx: CallContext, ask: Nothing) -> DamagedAnswer:
     """List damaged generations of the database: the live one, and those kept aside by restores."""
-    found = damaged_generations(snapshot_context(ctx).home)
+    context = snapshot_context(ctx)
+    found = all_damaged(context, live_of(context))
     answer: DamagedAnswer = {"generations": [damaged_shape(one) for one in found], "count": len(found)}
     kept = next((one for one in found if not one.live), None)
     return {**answer, "next": kept.next, "remove": kept.removal} if kept else answer

@@ -43,7 +43,7 @@ def snapshot_delete(ctx: CallContext, ask: SnapshotDelete) -> SnapshotDeleteAnsw
 
 def _check_live(ctx: CallContext) -> None:
     """Without a sound live memory nothing is removed: the snapshots may be all there is."""
-    fault = ctx.store.failure()
+    fault = ctx.store.failure(ctx.tenant)
     if isinstance(fault, DataDamaged | DataTooNew | RestorePending):
         raise fault
 

@@ -80,6 +80,8 @@ class DrillSchedule(BackgroundThread):
         for tenant in self._engine.store.read().tenants():
             if self._stop.is_set():
                 return
+            if self._engine.store.failure(tenant) is not None:
+                continue
             try:
                 self._look(self._engine.context(Caller(tenant=tenant, name=JOB)))
             except Fault as fault:

@@ -101,7 +101,8 @@ class LearningThread(BackgroundThread):
         due = [
             tenant
             for tenant, last in places.items()
-            if self._learnt.get(tenant, -1) < last or (idle and now >= self._rests.get(tenant, now + 1))
+            if (self._learnt.get(tenant, -1) < last or (idle and now >= self._rests.get(tenant, now + 1)))
+            and self._engine.store.failure(tenant) is None
         ]
         first = [tenant for tenant in due if tenant not in self._learnt]
         return [tenant for tenant in due if tenant in self._learnt] + first[:FIRST_LOOKS]

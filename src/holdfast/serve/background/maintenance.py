@@ -106,6 +106,8 @@ class Maintenance(BackgroundThread):
         every = self._engine.settings.maintenance_seconds / 2
         while unswept and not self._stop.is_set():
             tenant = unswept.popleft()
+            if self._engine.store.failure(tenant) is not None:  # its memory takes no writes
+                continue
             with claimed(self._engine.fleet, JOB, tenant, every) as granted:
                 if granted:
                     self._sweep(dataclasses.replace(self._engine.context(Caller(tenant=tenant, name=JOB)), whole=True))

@@ -66,6 +66,8 @@ class SnapshotSchedule(BackgroundThread):
         for tenant in self._engine.store.read().tenants():
             if self._stop.is_set():
                 return
+            if self._engine.store.failure(tenant) is not None:
+                continue
             try:
                 self._look(snapshot_context(self._engine.context(Caller(tenant=tenant, name="schedule"))))
             except Fault as fault:

@@ -11,7 +11,7 @@ import os
 
 from holdfast.core.background import BackgroundThread
 from holdfast.core.errors import Fault
-from holdfast.core.model import Caller, Json
+from holdfast.core.model import DEFAULT_TENANT, Caller, Json
 from holdfast.engine import Engine
 from holdfast.local import spool
 from holdfast.ops.registry import BY_NAME
@@ -71,7 +71,7 @@ class SpoolIntake(BackgroundThread):
 
         It waits on while the memory takes no writes, as one that was not restored from its vault yet.
         """
-        if self._engine.store.failure() is not None:
+        if self._engine.store.failure(DEFAULT_TENANT) is not None:
             return 0
         done = 0
         for name in spool.waiting(self._folder)[:AT_ONCE]:

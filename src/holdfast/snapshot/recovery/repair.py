@@ -56,5 +56,5 @@ def _copied(context: SnapshotContext, generation: Path, into: Path) -> int:
     said = f"{lost} records cannot be read" if lost else "some records cannot be read"
     note_damage(generation, Damage("records", said))
     live_of(context).store.verify()  # so that the store itself knows
-    fault = live_of(context).store.failure()
+    fault = live_of(context).store.failure(context.tenant)
     raise DataDamaged(f"verify: not only the index is damaged: {said}", hint=fault.hint if fault is not None else None)

@@ -12,7 +12,13 @@ from pathlib import Path
 from holdfast.core.cleanup import OnFailure
 from holdfast.core.disk import write_durably
 from holdfast.core.errors import Conflict, DataDamaged, Fault, NotFound
-from holdfast.snapshot.damaged_generations import damaged_by_restore, damaged_generations, keep_damaged, note_copied
+from holdfast.snapshot.damaged_generations import (
+    damaged_by_restore,
+    damaged_generations,
+    keep_damaged,
+    keep_rows,
+    note_copied,
+)
 from holdfast.snapshot.merge_run import MergeResult, merge_file
 from holdfast.snapshot.recovery.alternatives import restorable
 from holdfast.snapshot.repo.context import SnapshotContext
@@ -120,7 +126,7 @@ def _restored_first(context: SnapshotContext, dry_run: bool) -> str | None:
 def _merged(context: SnapshotContext, source: str, named: SnapshotSelector, dry_run: bool) -> SalvagedMemory:
     with context.repo.staging() as staging:
         database = staging / DATABASE
-        read = _read(context.home / source, database, context.tenant)
+        read = _read(_file_of(context, source), database, context.tenant)
         now = live_memory(context).as_file(staging, context.tenant)
         lost = _in_neither(read, count_covered(now, database, context.tenant))
         done = merge_file(context, source, database, named, dry_run=dry_run)
@@ -138,12 +144,15 @@ def _in_neither(read: SalvagedRows, covered: dict[str, int]) -> dict[str, int] |
 def _replaced(context: SnapshotContext, source: str, snapshot: str | None, dry_run: bool) -> SalvagedMemory:
     if dry_run:
         with context.repo.staging() as staging:
-            read = _read(context.home / source, staging / DATABASE, None)
+            live = live_of(context)
+            file = live.as_file(staging, context.tenant, check=False) if live.is_open() else _file_of(context, source)
+            read = _read(file, staging / DATABASE, None)
         return SalvagedMemory(source, read, None, None, None if snapshot else read.lost, snapshot)
+    keep_rows(context, live_of(context), source)
     folder = DataFolder(context.home)
     building = folder.new_generation()
     with OnFailure(give_up, folder, building):
-        read = _read(context.home / source, building / DATABASE, None)
+        read = _read(_file_of(context, source), building / DATABASE, None)
         name = make_live(context, folder, building, source)
     return SalvagedMemory(source, read, None, name, read.lost)
 
@@ -161,11 +170,15 @@ def make_live(context: SnapshotContext, folder: DataFolder, building: Path, sour
     return switched(context, live_of(context), build)
 
 
-def _read(generation: Path, into: Path, tenant: str | None) -> SalvagedRows:
-    read = salvage_file(generation / DATABASE, into, tenant)
+def _file_of(context: SnapshotContext, generation: str) -> Path:
+    return context.home / generation / DATABASE
+
+
+def _read(database: Path, into: Path, tenant: str | None) -> SalvagedRows:
+    read = salvage_file(database, into, tenant)
     if not read.rows:
         raise DataDamaged(
-            f"salvage: no row of {generation.name} can be read",
+            "salvage: no row of the damaged memory can be read",
             hint="Restore a snapshot: holdfast snapshot list shows them.",
         )
     return read

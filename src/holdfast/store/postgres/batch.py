@@ -12,19 +12,21 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
+from copy import copy
 from typing import Any
 
 import psycopg
 from psycopg import errors, sql
 
-from holdfast.core.errors import Fault, Restoring
+from holdfast.core.errors import DataReadOnly, Fault, Restoring
 from holdfast.store.port import Usage
+from holdfast.store.postgres.damage.damaged_spaces import LIVE, DamagedSpaces, damage_in
 from holdfast.store.postgres.pool import EVERY_SPACE, Connection, View
 from holdfast.store.quota.usage_change import Growth
 
 FIRST = "gen-000001"  # the generation of a memory that was never restored
 
-_LIVE = "SELECT live FROM tenants WHERE tenant = %s FOR SHARE NOWAIT"
+_LIVE = f"{LIVE} FOR SHARE OF t NOWAIT"
 _LOCK = "SELECT last_seq, watched_until > clock_timestamp() FROM spaces WHERE space = %s FOR UPDATE"
 # All at once, each row by its key: a round trip for each would keep the locks for longer.
 _LAST = (
@@ -41,9 +43,13 @@ _TALLY = (
 class Batch:
     """The state of one open transaction; used by one thread."""
 
-    def __init__(self, db: Connection, *, patient: bool = False):
-        """`patient`: wait for spaces out of their order as well."""
+    def __init__(self, db: Connection, damaged: DamagedSpaces | None = None, *, patient: bool = False):
+        """`patient`: wait for spaces out of their order as well. `damaged` knows those that take no writes."""
         self.db = db
+        self._damaged = damaged
+        self.mends = False  # the job that runs repairs: it may write where others may not
+        self.met: list[tuple[str, int, str]] = []  # damage that its jobs met, to be noted once it has ended
+        self._refusals: dict[str, DataReadOnly] = {}  # of tenants whose memory is damaged
         self.view = View(db)
         self._spaces: dict[str, int] = {}
         self._last: dict[int, int] = {}
@@ -54,20 +60,22 @@ class Batch:
         self._patient = patient
         self._changed: psycopg.Cursor[tuple[Any, ...]] | None = None
 
-    def existing(self, tenant: str) -> int | None:
-        """The tenant's space, locked until the transaction ends; None if it has none yet."""
+    def existing(self, tenant: str, *, derived: bool = False) -> int | None:
+        """The tenant's space, locked until the transaction ends; None if it has none yet. `derived`: for what follows
+        from the records, which is written of a damaged memory as well."""
         space = self._spaces.get(tenant)
-        if space is None and (found := self._live(tenant)) is not None:
-            space = self._lock(tenant, found)
-        return space
+        found = self._live(tenant) if space is None else space
+        if tenant in self._refusals and not (derived or self.mends):
+            raise copy(self._refusals[tenant])
+        return self._lock(tenant, found) if space is None and found is not None else space
 
     def take_no_turn(self) -> None:
         """From now on wait for no space: rows are locked whose spaces are not."""
         self._waits = False
 
-    def locked(self, tenant: str) -> int:
+    def locked(self, tenant: str, *, derived: bool = False) -> int:
         """The same, made if there is none."""
-        space = self.existing(tenant)
+        space = self.existing(tenant, derived=derived)
         return self._lock(tenant, self._make(tenant)) if space is None else space
 
     def next_seq(self, tenant: str) -> int:
@@ -121,7 +129,14 @@ class Batch:
             found = self.db.execute(_LIVE, (tenant,)).fetchone()
         except errors.LockNotAvailable as error:
             raise Restoring("write: this memory is being exchanged") from error
-        return None if found is None else int(found[0])
+        if found is None:
+            return None
+        space, extent, why = found
+        if self._damaged is not None:
+            self._damaged.saw(tenant, space, damage_in(extent, why))
+            if (refusal := self._damaged.refusal(tenant)) is not None:
+                self._refusals[tenant] = refusal
+        return int(space)
 
     @contextmanager
     def savepoint(self, name: str) -> Iterator[None]:

@@ -16,12 +16,28 @@ from typing import IO
 import psycopg
 from psycopg import pq
 
-from holdfast.core.errors import Fault, StoreUnreachable
+from holdfast.core.errors import Fault, StoreLoginRefused, StoreUnreachable
 from holdfast.core.system import SystemClock
 
 SECOND_TRY_SECONDS = 5.0
-# invalid_authorization_specification, invalid_password; the database does not exist, or may not be connected to
+# What a code says, and no more: a server that asks for a password answers the same if there is no such role.
+_REFUSALS = {
+    "28P01": ("the password is wrong, or there is no such role", "Check the role and the password in HOLDFAST_STORE."),
+    "28000": (
+        "there is no such role, or it may not log in this way",
+        "Check the role in HOLDFAST_STORE, its LOGIN attribute, and pg_hba.conf of the server.",
+    ),
+    "3D000": (
+        "there is no such database",
+        "Check the name of the database at the end of HOLDFAST_STORE, or create it: CREATE DATABASE.",
+    ),
+    "42501": (
+        "the role may not connect to this database",
+        "Let the owner of the database run: GRANT CONNECT ON DATABASE name TO role",
+    ),
+}
 _REFUSED = re.compile(r"28...|3D000|42501")
+_NO_PASSWORD = re.compile(r"no password supplied")
 _CODE = re.compile(rb'ErrorResponse\t[^\n]*? C "([0-9A-Z]{5})"')
 # What English servers say, for a libpq that does not trace logins.
 _ENGLISH = re.compile(
@@ -64,12 +80,24 @@ def connect_fault(error: psycopg.OperationalError) -> Fault | None:
     return StoreUnreachable(f"store: the database does not answer: {reason}") if reason else None
 
 
-def is_refused(error: psycopg.Error, conninfo: str) -> bool:
-    """Whether an attempt to connect failed because the server refused the login."""
-    if not isinstance(error, psycopg.OperationalError) or error.sqlstate is not None:
-        return False
+def login_refusal(error: psycopg.OperationalError, conninfo: str) -> StoreLoginRefused | None:
+    """The fault of an attempt to connect that failed because the server refused the login, with what the server tells
+    of the reason; None if it failed for another."""
+    if error.sqlstate is not None:
+        return None
     code = refusal_code(conninfo)
-    return bool(_ENGLISH.search(str(error)) if code is None else _REFUSED.fullmatch(code))
+    if not (_ENGLISH.search(str(error)) if code is None else _REFUSED.fullmatch(code)):
+        return None
+    said = "store: the database server refused the login"
+    if code in _REFUSALS:
+        reason, hint = _REFUSALS[code]
+        return StoreLoginRefused(f"{said}: {reason}", hint=hint)
+    if code is None and _NO_PASSWORD.search(str(error)):
+        return StoreLoginRefused(
+            f"{said}: it asks for a password, and none was given",
+            hint="Put it into HOLDFAST_STORE, PGPASSWORD or ~/.pgpass.",
+        )
+    return StoreLoginRefused(said)
 
 
 def refusal_code(conninfo: str) -> str | None:

@@ -27,6 +27,7 @@ from holdfast.core.ports import Clock
 from holdfast.store.fulltext.word_search import WordIndex
 from holdfast.store.port import Tx
 from holdfast.store.postgres.batch import Batch
+from holdfast.store.postgres.damage.damaged_spaces import DamagedSpaces
 from holdfast.store.postgres.pool import Pool, fault_of
 from holdfast.store.postgres.shared.event_log import note_events
 from holdfast.store.postgres.tx import PostgresTx
@@ -42,11 +43,12 @@ _TRIES, _PAUSE_SECONDS = 50, 0.1
 
 
 class _Job:
-    __slots__ = ("again", "done", "error", "late", "result", "run")
+    __slots__ = ("again", "done", "error", "late", "mends", "result", "run")
 
-    def __init__(self, run: Callable[[Tx], Any], again: bool):
+    def __init__(self, run: Callable[[Tx], Any], again: bool, mends: bool):
         self.run = run
         self.again = again
+        self.mends = mends
         self.done = False
         self.late = 0  # how often it came out of turn
         self.result: Any = None
@@ -72,12 +74,14 @@ class GroupCommit:
         pool: Pool,
         publish: Callable[[Event], None],
         index: WordIndex,
+        damaged: DamagedSpaces,
         telling: Clock | None = None,
         server: str = "",
         sleep: Callable[[float], None] = time.sleep,
     ):
         """`server` names this one in what is logged for others."""
         self._server = server
+        self._damaged = damaged
         self._sleep = sleep
         self._pool = pool
         self._publish = publish
@@ -88,11 +92,12 @@ class GroupCommit:
         self._running = threading.local()  # the batch that this thread runs, while it does
         self.written: dict[str, int] = {}  # by tenant, the last number that was given out here and committed
 
-    def write(self, run: Callable[[Tx], T], again: bool = False) -> T:
+    def write(self, run: Callable[[Tx], T], again: bool = False, mends: bool = False) -> T:
+        """See `port.Store.write`. A job that `mends` is run though the tenant's memory is damaged."""
         running: _Running | None = getattr(self._running, "now", None)
         if running is not None:  # a write inside another is part of it
             return running.nested(run)
-        job = _Job(run, again)
+        job = _Job(run, again, mends)
         self._queue.append(job)
         with self._turn:
             while not job.done:
@@ -129,7 +134,7 @@ class GroupCommit:
         running: _Running | None = None
         try:
             with self._pool.connection() as db:
-                running = _Running(Batch(db, patient=bool(jobs[0].late)), self._index, self._telling)
+                running = _Running(Batch(db, self._damaged, patient=bool(jobs[0].late)), self._index, self._telling)
                 self._commit(running, jobs)
         except PoolTimeout as error:  # it was waited for as long as a request waits
             return _Failure(fault_of(error), begun=False, final=True)
@@ -137,6 +142,9 @@ class GroupCommit:
             failure = self._failure(error, running)
             if running is None or failure is not None:
                 return failure
+        finally:
+            for tenant, space, why in running.batch.met if running is not None else ():
+                self._damaged.met(tenant, space, why)
         if running.finished:
             self.written.update(running.batch.given())
         for tx in running.finished:
@@ -223,6 +231,7 @@ class _Running:
 
     def run(self, job: _Job, alone: bool) -> None:
         """A job that is alone needs no savepoint: if it fails, the transaction goes with it."""
+        self.batch.mends = job.mends
         try:
             job.result = self.nested(job.run, alone)
         except (psycopg.OperationalError, psycopg.InterfaceError, StoreUnreachable) as error:

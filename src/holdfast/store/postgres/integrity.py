@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from itertools import islice
 from typing import Any
 
 from holdfast.store.fulltext.postings import packings
@@ -18,15 +19,15 @@ BATCH = 500
 _MEND = "mend it with --repair-index"
 
 
-def verify(view: View) -> list[Finding]:
-    """Findings over one moment of all live spaces; an empty list is a sound store."""
-    findings: list[Finding] = []
-    for (space,) in view.db.execute("SELECT live FROM tenants ORDER BY live").fetchall():
-        for finding in _space(view.see(space), space):
-            findings.append(finding)
-            if len(findings) >= MOST_FINDINGS:
-                return findings
-    return findings
+def verify(view: View) -> Iterator[tuple[str, int, list[Finding]]]:
+    """Findings over one moment of all live spaces, each with its tenant; those of a sound one are none."""
+    left = MOST_FINDINGS
+    for tenant, space in view.db.execute("SELECT tenant, live FROM tenants ORDER BY live").fetchall():
+        found = list(islice(_space(view.see(space), space), left))
+        yield tenant, space, found
+        left -= len(found)
+        if not left:
+            return
 
 
 def _space(db: Connection, space: int) -> Iterator[Finding]:

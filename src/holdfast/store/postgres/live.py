@@ -21,12 +21,14 @@ from holdfast.core.errors import DataDamaged, Fault, NotFound
 from holdfast.core.model import Event
 from holdfast.core.ports import Clock
 from holdfast.core.system import SystemEntropy
+from holdfast.store.damage import WayOut
 from holdfast.store.data_folder import DATABASE, DataFolder
 from holdfast.store.engine_port import Build, CapturedFile
 from holdfast.store.fleet.fleet_port import Fleet
 from holdfast.store.fleet.single_server import SingleServer
 from holdfast.store.port import Store
 from holdfast.store.postgres.batch import FIRST
+from holdfast.store.postgres.damage.damaged_spaces import noted_damage
 from holdfast.store.postgres.pool import EVERY_SPACE, Connection, View, connected, faults, moment
 from holdfast.store.postgres.session import Row, Session
 from holdfast.store.postgres.shared.event_log import carry_watch
@@ -44,11 +46,20 @@ RECORD_BYTES = 4_096  # of a captured file, about
 class PostgresMemory:
     """The memory of all tenants of one database, for the process that holds this data folder."""
 
-    def __init__(self, url: str, folder: DataFolder, publish: Callable[[Event], None], telling: Clock | None):
+    def __init__(
+        self,
+        url: str,
+        folder: DataFolder,
+        publish: Callable[[Event], None],
+        telling: Clock | None,
+        way_out: WayOut,
+    ):
+        """`way_out` returns what to do once a tenant's memory is damaged."""
         self._url = url
         self._folder = folder
         self._publish = publish
         self._telling = telling
+        self._way_out = way_out
         self._store: PostgresStore | None = None
         self._fault: Fault | None = Fault("store: it is not open yet")
         self._exchanging = threading.Lock()
@@ -84,7 +95,7 @@ class PostgresMemory:
             with connected(self._url) as db:
                 refuse_another(db, self._folder)
                 name = name_of(db)
-            self._store = PostgresStore(self._url, self._publish, self._telling)
+            self._store = PostgresStore(self._url, self._publish, self._telling, self._way_out)
             self._folder.note_store(name)
             self._point()
             self._folder_id = _id_of(self._folder)
@@ -146,8 +157,8 @@ class PostgresMemory:
         with faults(), moment(self.opened().pool) as view:
             return capture(view, into, tenant, check=check)
 
-    def as_file(self, scratch: Path, tenant: str) -> Path:
-        self.capture(scratch / "now.db", tenant)
+    def as_file(self, scratch: Path, tenant: str, *, check: bool = True) -> Path:
+        self.capture(scratch / "now.db", tenant, check=check)
         return scratch / "now.db"
 
     def undo_target(self, tenant: str) -> str | None:
@@ -163,7 +174,10 @@ class PostgresMemory:
     def unreadable(self, generation: str, tenant: str) -> str | None:
         with faults(), self.opened().pool.connection(EVERY_SPACE) as db:
             found = _previous(db, tenant)
-        return None if self._is(found, generation) else "another memory was replaced since"
+            noted = None if found is None else noted_damage(db, found.space)
+        if not self._is(found, generation):
+            return "another memory was replaced since"
+        return None if noted is None else noted.why
 
     def _is(self, found: _PreviousSpace | None, generation: str) -> bool:
         own = (generation, self._folder_id)
@@ -171,7 +185,7 @@ class PostgresMemory:
 
     def exchange(self, build: Build, tenant: str) -> str:
         """See `engine_port.Memory.exchange`. Writers of the tenant, on any server, get a retryable fault meanwhile."""
-        self.opened().write(lambda tx: tx.next_seq(tenant))  # a space, if there is none yet
+        self.opened().mend(lambda tx: tx.next_seq(tenant))  # a space, if there is none yet
         with self._exchanging, OnFailure(self._try_to_recover), connected(self._url) as db:
             register_vector(db)
             with db.transaction():  # its commit is the switch: before it nothing changed
@@ -197,6 +211,7 @@ class PostgresMemory:
                 notify(db, Notice("switched", tenant=tenant))
             self._settle(db, name, tenant)
         self._fault = None
+        self.opened().damaged.forget(tenant)
         return name
 
     def _filled(self, view: View, name: str, tenant: str) -> int:

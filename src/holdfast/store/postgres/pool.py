@@ -31,10 +31,9 @@ from holdfast.core.errors import (
     InvalidSettings,
     StorageFull,
     StoreForbidden,
-    StoreLoginRefused,
     StoreUnreachable,
 )
-from holdfast.store.postgres.connect_faults import connect_fault, is_refused, takes_no_writes
+from holdfast.store.postgres.connect_faults import connect_fault, login_refusal, takes_no_writes
 
 Space: TypeAlias = int | Literal["", "*", "any"]
 NO_SPACE: Final = ""  # sees no rows of tenants
@@ -196,9 +195,7 @@ def connected(url: str) -> Iterator[Connection]:
     try:
         db = Connection.connect(address, autocommit=True)
     except psycopg.OperationalError as error:
-        if is_refused(error, address):
-            raise StoreLoginRefused("store: the database server refused the login") from error
-        raise fault_of(error) from error
+        raise login_refusal(error, address) or fault_of(error) from error
     with faults(), db:
         yield db
 

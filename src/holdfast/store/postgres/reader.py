@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 from psycopg.pq import TransactionStatus
@@ -16,8 +16,8 @@ from holdfast.store.fulltext.word_reads import T, WordReads
 from holdfast.store.fulltext.word_search import WordIndex
 from holdfast.store.port import Condition, R, Table
 from holdfast.store.postgres.conditions import clause, columns_of, order_by
-from holdfast.store.postgres.pool import EVERY_SPACE, Connect, Space, WordDatabase, faults
-from holdfast.store.postgres.session import Row
+from holdfast.store.postgres.damage.damaged_spaces import LIVE, DamagedSpaces, damage_in
+from holdfast.store.postgres.pool import ANY_SPACE, EVERY_SPACE, Connect, WordDatabase, faults
 from holdfast.store.postgres.vectors.code_cache import CodeCache
 from holdfast.store.postgres.vectors.vector_rows import VectorReads
 from holdfast.store.rows import RowCodec, shape_of
@@ -31,12 +31,34 @@ NOWHERE = -1  # a space that does not exist: queries of a tenant without a memor
 class PostgresReader(VectorReads, WordReads):
     """Reads through the connections it is given; fulfils `port.Reader`."""
 
-    def __init__(self, connect: Connect, index: WordIndex, *, alone: bool = False, codes: CodeCache | None = None):
+    def __init__(
+        self,
+        connect: Connect,
+        index: WordIndex,
+        *,
+        alone: bool = False,
+        codes: CodeCache | None = None,
+        damaged: DamagedSpaces | None = None,
+    ):
         """`alone`: the connections are one that has a transaction open, in which nothing cached of the index is
-        true."""
+        true. `damaged` records damage; a list goes on without a damaged row then."""
         super().__init__(connect, alone=alone)
         self._word_index = index
         self._codes = codes
+        self._damaged = damaged
+
+    def space_of(self, tenant: str) -> int | None:
+        if self._damaged is None:
+            return super().space_of(tenant)
+        if tenant not in self._spaces:
+            found = self.rows(LIVE, (tenant,), ANY_SPACE)
+            if not found:
+                return None
+            space, extent, why = found[0]
+            if not self._alone:  # a transaction may be of an earlier moment
+                self._damaged.saw(tenant, space, damage_in(extent, why))
+            self._spaces[tenant] = space
+        return self._spaces[tenant]
 
     def _space(self, tenant: str) -> int:
         found = self.space_of(tenant)
@@ -52,22 +74,40 @@ class PostgresReader(VectorReads, WordReads):
 
         return self._twice(read)
 
-    def _records(self, table: Table[R], sql: str, values: Sequence[Any], space: Space) -> list[R]:
+    def _records(self, table: Table[R], sql: str, values: Sequence[Any], tenant: str) -> list[R]:
+        """The records of a list, which goes on without a damaged row: the tenant's memory takes no writes from then
+        on, and every answer reports that. Inside a write it is a fault."""
         shape = shape_of(table)
-        rows = self.rows(sql, values, space)
-        with faults():
-            return [self._decoded(shape, row) for row in rows]
+        return [
+            shape.decode(row)
+            for row in self.rows(sql, values, self._space(tenant))
+            if shape.is_sound(row) or self._passes_over(shape, tenant)
+        ]
 
-    def _decoded(self, shape: RowCodec, row: Row) -> Any:
-        if not shape.is_sound(row):
-            raise DataDamaged(f"store: a row of {shape.table} does not match its checksum")
-        return shape.decode(row)
+    def _passes_over(self, shape: RowCodec, tenant: str) -> Literal[False]:
+        fault = self._met(shape, tenant)
+        if self._damaged is None:
+            raise fault
+        return False
+
+    def _met(self, shape: RowCodec, tenant: str) -> DataDamaged:
+        """The fault of a row that is not as it was written."""
+        why = f"{shape.table}: a row does not match its checksum"
+        if self._damaged is None:
+            return DataDamaged(f"store: {why}")
+        self._damaged.met(tenant, self._space(tenant), why)
+        return DataDamaged(f"store: {why}", hint=self._damaged.hint(tenant))
 
     def get(self, table: Table[R], tenant: str, id: str) -> R | None:
         sql = f"SELECT {columns_of(table)} FROM {table.name} WHERE space = %s AND id = %s"
         space = self._space(tenant)
-        found = self._records(table, sql, (space, id), space)
-        return found[0] if found else None
+        rows = self.rows(sql, (space, id), space)
+        if not rows:
+            return None
+        shape = shape_of(table)
+        if not shape.is_sound(rows[0]):  # a list may go on without it; "not found" would be untrue
+            raise self._met(shape, tenant)
+        return shape.decode(rows[0])  # type: ignore[no-any-return]
 
     def find(
         self,
@@ -87,7 +127,7 @@ class PostgresReader(VectorReads, WordReads):
             conditions, limit, offset = (Condition("seq", "in", page.tolist()),), None, 0
         where, values = self._narrow(table, tenant, conditions)
         sql = f"SELECT {columns_of(table)} FROM {table.name} WHERE {where} ORDER BY {ordered}"
-        return self._records(table, f"{sql} LIMIT %s OFFSET %s", [*values, limit, offset], self._space(tenant))
+        return self._records(table, f"{sql} LIMIT %s OFFSET %s", [*values, limit, offset], tenant)
 
     def each(self, table: Table[R], tenant: str, *conditions: Condition, order: str = "seq") -> Iterator[R]:
         shape = shape_of(table)
@@ -102,7 +142,9 @@ class PostgresReader(VectorReads, WordReads):
                 with db.cursor("holdfast_each", binary=True) as cursor:
                     cursor.itersize = STREAMED
                     for row in cursor.execute(sql.encode(), values):
-                        yield self._decoded(shape, row)
+                        if not shape.is_sound(row):  # what is read whole, as an export, must not lack one unnoticed
+                            raise self._met(shape, tenant)
+                        yield shape.decode(row)
             finally:
                 if began and not db.closed:
                     db.execute("ROLLBACK")
@@ -162,7 +204,11 @@ class PostgresReader(VectorReads, WordReads):
     def tokens_by_id(self, id: str) -> list[Token]:
         columns = columns_of(TOKENS, "r.")
         sql = f"SELECT {columns} FROM tokens AS r JOIN tenants AS t ON t.live = r.space WHERE r.id = %s"
-        return self._records(TOKENS, sql, (id,), EVERY_SPACE)
+        shape, found = shape_of(TOKENS), []
+        for row in self.rows(sql, (id,), EVERY_SPACE):
+            if shape.is_sound(row) or self._passes_over(shape, str(row[shape.columns.index("tenant")])):
+                found.append(shape.decode(row))
+        return found
 
     def sizes(self) -> dict[str, int]:
         sql = "SELECT source, sum(rows)::bigint FROM tallies WHERE space IN (SELECT live FROM tenants) GROUP BY source"

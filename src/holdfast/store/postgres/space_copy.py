@@ -213,3 +213,4 @@ def remove_space(db: Connection, space: int) -> None:
         "spaces",
     ):
         db.execute(f"DELETE FROM {name} WHERE space = %s".encode(), (space,))
+    db.execute("DELETE FROM damaged_spaces WHERE number = %s", (space,))

@@ -7,14 +7,17 @@ from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from typing import Any, TypeVar
 
+from holdfast.core.cleanup import OnFailure
 from holdfast.core.errors import Fault
 from holdfast.core.model import Event
 from holdfast.core.ports import Clock
+from holdfast.store.damage import WayOut
 from holdfast.store.fulltext.postings import pack
 from holdfast.store.fulltext.segments import Compactor
 from holdfast.store.fulltext.word_database import Database
 from holdfast.store.fulltext.word_search import WordIndex
 from holdfast.store.port import Finding, Reader, Tx, Usage
+from holdfast.store.postgres.damage.damaged_spaces import DamagedSpaces
 from holdfast.store.postgres.group_commit import GroupCommit
 from holdfast.store.postgres.integrity import verify, wrong_vectors
 from holdfast.store.postgres.pool import EVERY_SPACE, Connection, Pool, WordDatabase, connected, faults, moment
@@ -48,8 +51,15 @@ _WORDS = ("word_rows", "word_gone", "word_segments", "word_postings")
 class PostgresStore:
     """One database. Any number of processes may have it open."""
 
-    def __init__(self, url: str, publish: Callable[[Event], None], telling: Clock | None = None):
-        """Open it, and bring it to this version's schema. With a clock, events are kept for a broker.
+    def __init__(
+        self,
+        url: str,
+        publish: Callable[[Event], None],
+        telling: Clock | None = None,
+        way_out: WayOut | None = None,
+    ):
+        """Open it, and bring it to this version's schema. With a clock, events are kept for a broker. `way_out` returns
+        what to do once a tenant's memory is damaged.
 
         Raises:
             StoreUnreachable: the database does not answer.
@@ -61,19 +71,21 @@ class PostgresStore:
             if not is_held_by_wall(db):
                 log.warning("store: row security does not hold for the database role; serve with a plain role")
         self.pool = Pool(url)
+        with OnFailure(self.pool.close), faults():
+            self.damaged = DamagedSpaces(self.pool.connection, way_out)
         self.fleet = FleetMember(url, self.pool.connection)
         self._index = WordIndex(_last_place)
         self._codes = CodeCache()
         self._looked: dict[str, int] | None = None  # by tenant, the last write when compaction was considered
-        self._commits = GroupCommit(self.pool, publish, self._index, telling, self.fleet.server)
+        self._commits = GroupCommit(self.pool, publish, self._index, self.damaged, telling, self.fleet.server)
 
     def read(self) -> Reader:
-        return PostgresReader(self.pool.connection, self._index, codes=self._codes)
+        return PostgresReader(self.pool.connection, self._index, codes=self._codes, damaged=self.damaged)
 
     @contextmanager
     def snapshot(self) -> Iterator[Reader]:
         with faults(), moment(self.pool) as view:
-            yield PostgresReader(view.connect, self._index, alone=True)
+            yield PostgresReader(view.connect, self._index, alone=True, damaged=self.damaged)
 
     def write(self, job: Callable[[Tx], T], *, again: bool = False) -> T:
         return self._commits.write(job, again)
@@ -120,7 +132,7 @@ class PostgresStore:
             return []
         with self.pool.connection(EVERY_SPACE) as db:
             rows = db.execute(_UNCOMPACTED, {"all": whole, "some": some, "rows": least or FOLD_ROWS, "any": thorough})
-            return [(tenant, space) for tenant, space in rows]
+            return [(tenant, space) for tenant, space in rows if self.damaged.refusal(tenant) is None]
 
     def last_seqs(self, *, own: bool = False) -> Mapping[str, int]:
         if own:
@@ -153,19 +165,32 @@ class PostgresStore:
     def change_log(self) -> None:
         return None
 
-    def failure(self) -> Fault | None:
-        return self.pool.failure()
+    def failure(self, tenant: str | None = None) -> Fault | None:
+        return self.pool.failure() or (None if tenant is None else self.damaged.refusal(tenant))
 
     def check_pages(self) -> bool:
         return True  # PostgreSQL keeps and checks its pages itself
 
     def verify(self) -> list[Finding]:
-        with faults(), moment(self.pool) as view:
-            return verify(view)
+        findings: list[Finding] = []
+        with faults():
+            with moment(self.pool) as view:
+                walked = list(verify(view))
+            for tenant, space, found in walked:
+                self.damaged.verified(tenant, space, found)
+                findings += found
+        return findings
+
+    def mend(self, job: Callable[[Tx], T]) -> T:
+        """A write to memories that may be damaged, which take no other."""
+        return self._commits.write(job, mends=True)
 
     def repair_index(self) -> int:
         """Tenant by tenant: no write waits for more than one."""
-        return sum(self.write(lambda tx, name=tenant: _rebuild(tx, name)) for tenant in self.read().tenants())  # type: ignore[misc]
+        return sum(
+            self.mend(lambda tx, name=tenant: _rebuild(tx, name))  # type: ignore[misc]
+            for tenant in self.read().tenants()
+        )
 
     def close(self) -> None:
         self.fleet.stop()
@@ -185,7 +210,7 @@ def _rebuild(tx: Tx, tenant: str) -> int:
         tx.run(f"DELETE FROM {name} WHERE space = %s", (space,), space)
     for table in TABLES:
         if table.index is not None:
-            for record in list(tx.each(table, tenant)):
+            for record in tx.sound(table, tenant):
                 text = table.index(record)
                 words = (space, record.seq, record.seq, *pack(text))
                 tx.run("INSERT INTO word_rows VALUES (%s, %s, %s, %s, %s, %s, %s)", words, space)

@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from functools import cache
 from typing import Any
 
-from holdfast.core.errors import Conflict
+from holdfast.core.errors import Conflict, DataDamaged
 from holdfast.core.model import Dispatch, Event, Json
 from holdfast.core.ports import Clock
 from holdfast.store.envelope import envelope, mutation
@@ -23,7 +23,7 @@ from holdfast.store.postgres.shared.notices import Notice, notify
 from holdfast.store.postgres.shared.rate_limits import RateLimits
 from holdfast.store.postgres.usage import usage_inside
 from holdfast.store.postgres.vectors.vector_rows import VectorWrites
-from holdfast.store.rows import shape_of
+from holdfast.store.rows import RowCodec, shape_of
 from holdfast.store.tables import TABLES, TOKENS
 
 MOST_RECALLS = 1_000_000  # a larger count has no use
@@ -58,6 +58,16 @@ class PostgresTx(VectorWrites, PostgresReader):
         self._telling = telling
         self.events: list[Event] = []
         self.tallies: dict[tuple[int, str], tuple[int, int]] = {}
+
+    def _met(self, shape: RowCodec, tenant: str) -> DataDamaged:
+        self._batch.met.append((tenant, self._space(tenant), f"{shape.table}: a row does not match its checksum"))
+        return super()._met(shape, tenant)
+
+    def sound(self, table: Table[R], tenant: str) -> list[R]:
+        """All records of a table whose rows are as they were written, for what is rebuilt from them."""
+        shape, space = shape_of(table), self.locked(tenant)
+        sql = f"SELECT {columns_of(table)} FROM {table.name} WHERE space = %s ORDER BY seq"
+        return [shape.decode(row) for row in self.rows(sql, (space,), space) if shape.is_sound(row)]
 
     def see(self, space: int) -> Connection:
         """The transaction's connection, which sees that space until another statement runs."""

@@ -122,8 +122,8 @@ class QuotaStore:
     def change_log(self) -> ChangeLog | None:
         return self._inner.change_log()
 
-    def failure(self) -> Fault | None:
-        return self._inner.failure()
+    def failure(self, tenant: str | None = None) -> Fault | None:
+        return self._inner.failure(tenant)
 
     def check_pages(self) -> bool:
         return self._inner.check_pages()

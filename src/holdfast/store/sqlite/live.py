@@ -96,7 +96,7 @@ class LiveStore:
     def capture(self, into: Path, tenant: str, *, check: bool = True) -> CapturedFile:
         return capture_store(self._usable().path, into, tenant, check=check)
 
-    def as_file(self, scratch: Path, tenant: str) -> Path:
+    def as_file(self, scratch: Path, tenant: str, *, check: bool = True) -> Path:
         return self._usable().path
 
     def undo_target(self, tenant: str) -> str | None:

@@ -143,7 +143,7 @@ class SqliteStore:
     def change_log(self) -> ChangeLog | None:
         return SqliteChangeLog(self.path, self._writer, self._commits)
 
-    def failure(self) -> Fault | None:
+    def failure(self, tenant: str | None = None) -> Fault | None:
         # Damage first: a write that met it may have failed to roll back, and what helps is to restore.
         return self._watch.refusal() or self._commits.failure
 

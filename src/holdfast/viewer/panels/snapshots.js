@@ -51,7 +51,7 @@ function Panel({ api, live, say, go, ask, tell, params }) {
   return html`<header><h1>${say("snapshots")}</h1><p class="faint grow">${list.data && say("totals", { count: list.data.count, size: bytes(list.data.bytes, say) })}</p>
       <button type="button" onClick=${() => setView({ kind: "diff", a: open?.id })} disabled=${!snapshots.length}>${say("compare")}</button>
       <button type="button" onClick=${() => setView({ kind: "prune" })} disabled=${!snapshots.length}>${say("prune")}</button>
-      <button type="button" onClick=${undo}>${say("undo")}</button>
+      <button type="button" onClick=${undo} disabled=${!list.data?.undo}>${say("undo")}</button>
       <button type="button" class="main" onClick=${() => setView({ kind: "create" })}>${say("create")}</button></header>
     <div role="status">${doing && html`<p class="doing">${doing}</p>`}</div>
     ${list.error && html`<${Failed} error=${list.error} say=${say} retry=${list.reload} />`}

@@ -247,7 +247,7 @@ class VectorWrites(Session):
     def put_vectors(self, model: str, made: Sequence[MadeVector]) -> int:
         current = [one for one in made if self._still_waits(one.waiting)]
         for one in current:
-            space = self._batch.locked(one.waiting.tenant)
+            space = self._batch.locked(one.waiting.tenant, derived=True)
             self.run("DELETE FROM vectors WHERE space = %s AND seq = %s", (space, one.waiting.seq), space)
             rows = vector_rows(space, one.waiting.seq, model, one.hash, one.numbers.astype("<f2"))
             self.run_many("INSERT INTO vectors VALUES (%s, %s, %s, %s, %s, %s, %s, %s, %s)", rows, space)
@@ -257,7 +257,7 @@ class VectorWrites(Session):
     def _still_waits(self, one: Waiting) -> bool:
         """Not once the record is gone; nor once it has another text, for which another ticket waits."""
         sql = "SELECT 1 FROM outbox WHERE space = %s AND seq = %s AND ticket = %s"
-        space = self._batch.locked(one.tenant)
+        space = self._batch.locked(one.tenant, derived=True)
         return bool(self.rows(sql, (space, one.seq, one.ticket), space))
 
     def follow_vector(self, table: Table[R], old: R | None, new: R | None) -> None:
@@ -278,7 +278,7 @@ class VectorWrites(Session):
 
     def done(self, work: Sequence[Waiting]) -> None:
         sql = "DELETE FROM outbox WHERE space = %s AND seq = %s AND ticket = %s"
-        keys = [(self._batch.locked(one.tenant), one.seq, one.ticket) for one in work]
+        keys = [(self._batch.locked(one.tenant, derived=True), one.seq, one.ticket) for one in work]
         self.run_many(sql, keys, EVERY_SPACE)
 
     def follow_model(self, model: str | None) -> None:
@@ -288,12 +288,12 @@ class VectorWrites(Session):
 
     def queue(self, model: str, missing: Missing) -> None:
         sql = "INSERT INTO outbox VALUES (%s, %s, %s, %s) ON CONFLICT DO NOTHING"
-        waiting = [(self._batch.locked(tenant), seq, missing.source, seq) for seq, tenant in missing.rows]
+        waiting = [(self._batch.locked(tenant, derived=True), seq, missing.source, seq) for seq, tenant in missing.rows]
         self.run_many(sql, waiting, EVERY_SPACE)
         if missing.tenant is not None:
             upsert = (
                 "INSERT INTO followed VALUES (%s, %s, %s, %s) "
                 "ON CONFLICT (space, source) DO UPDATE SET model = excluded.model, upto = excluded.upto"
             )
-            space = self._batch.locked(missing.tenant)
+            space = self._batch.locked(missing.tenant, derived=True)
             self.run(upsert, (space, missing.source, model, missing.upto), space)

@@ -96,7 +96,7 @@ class PastStore:
     def change_log(self) -> None:
         return None
 
-    def failure(self) -> Fault | None:
+    def failure(self, tenant: str | None = None) -> Fault | None:
         return None
 
     def check_pages(self) -> bool:

@@ -1,0 +1,1 @@
+"""Damage that was found in the database."""
