@@ -319,5 +319,5 @@ def test_a_memory_that_comes_from_the_journal_alone_is_no_other_than_that_of_the
     third = elsewhere(home, tmp_path, "third")
 
     assert third.texts() == {"Fact one.", "Fact two."}
-    assert third.engine.trouble() is None
+    assert third.engine.trouble("default") is None
     assert "vault: the journal up to" in third.call("memories")["notice"]
