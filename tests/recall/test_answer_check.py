@@ -88,6 +88,25 @@ def test_a_setting_keeps_none_or_also_the_redacted_text_of_other_searches(tmp_pa
     world.close()
 
 
+def test_what_the_setting_no_longer_keeps_is_removed(tmp_path: Path) -> None:
+    world, _ = filled(tmp_path, recall_keep="all")
+    world.call("search", query="which cabinet holds fuses", project="proj")
+    keep(world)
+    world.close()
+    assert "cabinet" in files_of(tmp_path)
+
+    world = World(tmp_path, recall_keep="prompts")
+    DrillSchedule(world.engine).run_once()
+    assert "cabinet" not in files_of(tmp_path)
+    assert len(read_questions(tmp_path, "default")) == len(PROMPTS)
+    world.close()
+
+    world = World(tmp_path, recall_keep="off")
+    DrillSchedule(world.engine).run_once()
+    assert read_questions(tmp_path, "default") == []
+    world.close()
+
+
 def test_what_is_learnt_or_forgotten_later_is_no_difference(tmp_path: Path) -> None:
     world, ids = filled(tmp_path)
     world.clock.now += DAY

@@ -72,6 +72,21 @@ def keep_questions(ctx: CallContext, asked: Iterable[AskedQuestion]) -> None:
         write_questions(home, ctx.tenant, with_new(read_questions(home, ctx.tenant), new))
 
 
+def drop_unwanted(ctx: CallContext) -> None:
+    """Remove the questions that an earlier value of the setting kept and the present one does not.
+
+    Raises:
+        StorageFull, StorageFailed: they are still kept.
+    """
+    if ctx.live is None or ctx.settings.recall_keep == "all":
+        return
+    home = ctx.live.path
+    kept = read_questions(home, ctx.tenant)
+    wanted = [one for one in kept if ctx.settings.recall_keep == "prompts" and not one.text]
+    if len(wanted) < len(kept):
+        write_questions(home, ctx.tenant, wanted)
+
+
 def _kept(ctx: CallContext, reader: Reader, one: AskedQuestion) -> KeptQuestion | None:
     prompt = _prompt(ctx, reader, one) if one.session else None
     if prompt is None and ctx.settings.recall_keep != "all":

@@ -17,7 +17,7 @@ from holdfast.index import LOCAL_MODELS
 from holdfast.ops.snapshots.drill import drill_now, note_snapshot, summary_of
 from holdfast.recall.check.check_report import begin_checks, due_reason, mark_of, renew_answers, run_check
 from holdfast.recall.check.kept_questions import read_questions
-from holdfast.recall.check.question_intake import keep_questions
+from holdfast.recall.check.question_intake import drop_unwanted, keep_questions
 from holdfast.recall.check.snapshot_answers import has_answers
 from holdfast.snapshot.drill.drill_run import DrillOptions
 from holdfast.snapshot.drill.drill_status import drill_status
@@ -53,6 +53,7 @@ class DrillSchedule(BackgroundThread):
         self.idle_seconds = idle_seconds
         self._next: dict[str, float] = {}  # by tenant, by the steady clock: no drill before then
         self._passed: set[str] = set()  # snapshots that cannot be read here
+        self._cleaned: set[str] = set()  # tenants whose questions are what the setting says
 
     def stop(self) -> None:
         super().stop()
@@ -96,6 +97,9 @@ class DrillSchedule(BackgroundThread):
             keep_questions(ctx, [one for one in asked if one.tenant == tenant])
 
     def _look(self, ctx: CallContext) -> None:
+        if ctx.tenant not in self._cleaned:
+            drop_unwanted(ctx)
+            self._cleaned.add(ctx.tenant)
         context, idle = snapshot_context(ctx), self.idle_seconds() >= IDLE_SECONDS
         if idle:
             self._check(ctx, context)
