@@ -6,6 +6,7 @@ import logging
 import threading
 from contextlib import suppress
 from pathlib import Path
+from typing import Any
 
 from holdfast.context import CallContext
 from holdfast.core.background import JournalProgress, LearningProgress, QuestionLog, RecallCounter
@@ -149,7 +150,8 @@ class Engine:
     def _say_begun(self, made: RestoreResult) -> None:
         """Log it, with what the vault holds beside it: there is no caller to report it to."""
         ctx, snapshot = self.context(Caller(name="first start")), made.manifest.identity
-        ctx.store.write(lambda tx: ctx.audit(tx, "snapshot_restore", (snapshot.id,), None))
+        past: dict[str, Any] = {"other": made.past} if made.past else {}
+        ctx.store.write(lambda tx: ctx.audit(tx, "snapshot_restore", (snapshot.id,), None, **past))
         upto = made.journal.upto if made.journal else 0
         with suppress(Fault):  # a disk that is full now: the memory is there, and the log has it
             self._restored = note_restore(self.folder.home, snapshot, self.clock.now_ms(), upto)

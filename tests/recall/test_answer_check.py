@@ -60,6 +60,13 @@ def test_prompts_are_kept_by_the_id_of_their_observation_and_never_as_text(tmp_p
     world.close()
 
 
+def test_a_check_also_asks_what_was_asked_just_now(tmp_path: Path) -> None:
+    world, _ = filled(tmp_path)
+    prompt(world, "at which hour can one leave for the island", "s9")
+    assert world.call("recall_check")["asked"] == 3
+    world.close()
+
+
 def test_a_setting_keeps_none_or_also_the_redacted_text_of_other_searches(tmp_path: Path) -> None:
     world, _ = filled(tmp_path / "off", recall_keep="off")
     assert read_questions(tmp_path / "off", "default") == []

@@ -107,6 +107,12 @@ def test_hits_below_the_least_confidence_are_left_out(world: World) -> None:
     assert [one["id"] for one in some] == [one["id"] for one in every if one["confidence"] > least]
     none = world.call("search", query=NOT_ANSWERED, minConfidence=0.9)
     assert (none["results"], none["answerable"]) == ([], False)
+    assert "No hit is that sure" in none["hint"]
+
+
+@pytest.mark.parametrize("model", [*(one.name for one in LOCAL_MODELS.values()), None])
+def test_no_hit_is_surer_than_the_description_of_the_least_confidence_says(model: str | None) -> None:
+    assert chosen(0.0, 0, calibration_of(model)) < 0.5
 
 
 @pytest.mark.parametrize("value", [-0.1, 1.1, "much", float("nan"), [0.5], {}])

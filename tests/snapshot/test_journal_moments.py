@@ -279,3 +279,45 @@ def test_tokens_and_kept_answers_stay_out_of_the_journal(home: Journaled, tmp_pa
     other = elsewhere(home, tmp_path)
 
     assert other.call("token_list")["tokens"] == []
+
+
+def test_before_the_first_write_there_is_nothing_and_nothing_is_missing(home: Journaled) -> None:
+    home.cut()
+    empty = home.clock.now + 30_000
+    home.clock.now += 60_000
+    home.remember("Fact one.")
+    home.piece()
+
+    with pytest.raises(NotFound) as refused:
+        home.call("snapshot_restore", at=iso(empty), yes=True)
+    assert refused.value.hint.startswith("List its snapshots")
+
+
+def test_what_came_later_is_no_other_history_of_a_moment(home: Journaled) -> None:
+    home.remember("Fact one.")
+    moment = home.piece()
+    home.clock.now += 1_000
+    home.call("snapshot_restore", at=iso(moment), yes=True)
+    home.piece()
+    home.call("snapshot_undo", yes=True)
+    home.piece()
+
+    assert not home.call("snapshot_restore", at=iso(moment), yes=True).get("warnings")
+
+
+def test_a_memory_that_comes_from_the_journal_alone_is_no_other_than_that_of_the_vault(
+    home: Journaled, tmp_path: Path
+) -> None:
+    home.remember("Fact one.")
+    home.piece()
+    home.snapshot()
+    second = elsewhere(home, tmp_path, "second")
+    second.clock.now = home.clock.now + 10_000
+    second.remember("Fact two.")
+    second.piece()
+
+    third = elsewhere(home, tmp_path, "third")
+
+    assert third.texts() == {"Fact one.", "Fact two."}
+    assert third.engine.trouble("default") is None
+    assert "vault: the journal up to" in third.call("memories")["notice"]

@@ -233,8 +233,10 @@ def test_what_waits_is_merged_when_it_grows(home: Journaled, tmp_path: Path, mon
 def test_forgotten_text_is_in_no_piece_that_is_cut_later(home: Journaled, tmp_path: Path) -> None:
     home.piece()
     gone = home.remember("Fact one about the walrus.")
-    home.call("forget", memoryId=gone)
+    answer = home.call("forget", memoryId=gone)
     home.piece()
+
+    assert "journal in the vault" in answer["hint"]
 
     for one in journal_objects(tmp_path / "vault"):
         for piece in read_pieces(one.read_bytes()):
@@ -308,3 +310,49 @@ def test_a_new_writer_goes_on_in_the_same_line(home: Journaled) -> None:
     home.piece()
 
     assert home.line == line
+
+
+def test_a_vault_that_was_not_mounted_for_a_while_breaks_no_line(home: Journaled, tmp_path: Path) -> None:
+    vault, away = tmp_path / "vault", tmp_path / "away"
+    home.remember("Fact one.")
+    home.piece()
+    vault.rename(away)
+    vault.mkdir()  # where its disk is mounted
+    home.remember("Fact two.")
+    while_away = home.piece()
+    shutil.rmtree(vault)
+    away.rename(vault)
+    home.remember("Fact three.")
+    home.piece()
+    home.piece()
+
+    assert elsewhere(home, tmp_path).texts() == {"Fact one.", "Fact two.", "Fact three."}
+    assert home.texts_at(while_away) == {"Fact one."}
+
+
+def test_a_vault_that_was_emptied_gets_all_of_the_memory_again(home: Journaled, tmp_path: Path) -> None:
+    for text in ("Fact one.", "Fact two."):
+        home.remember(text)
+        home.piece()
+    shutil.rmtree(tmp_path / "vault" / "default")
+    home = restarted(home)
+    home.remember("Fact three.")
+    home.piece()
+    home.piece()
+
+    assert elsewhere(home, tmp_path).texts() == {"Fact one.", "Fact two.", "Fact three."}
+
+
+def test_a_line_goes_on_where_snapshots_took_the_place_of_its_pieces(home: Journaled, tmp_path: Path) -> None:
+    home.remember("Fact one.")
+    home.piece()
+    home.snapshot()
+    home.clock.now += 1
+    home.compaction().expire(home.line, home.clock.now, home.clock.now)
+    assert journal_objects(tmp_path / "vault") == []
+    line = home.line
+    home.remember("Fact two.")
+    home.piece()
+
+    assert home.line == line
+    assert elsewhere(home, tmp_path).texts() == {"Fact one.", "Fact two."}

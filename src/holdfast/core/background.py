@@ -130,11 +130,15 @@ class QuestionLog:
     def add(self, question: AskedQuestion) -> None:
         self._asked.append(question)
 
-    def take(self) -> list[AskedQuestion]:
+    def take(self, tenant: str | None = None) -> list[AskedQuestion]:
+        """All of them, or a tenant's."""
         taken = []
         while self._asked:
             taken.append(self._asked.popleft())
-        return taken
+        if tenant is None:
+            return taken
+        self._asked.extend(one for one in taken if one.tenant != tenant)
+        return [one for one in taken if one.tenant == tenant]
 
 
 class LearningProgress:

@@ -74,6 +74,11 @@ class RestoreResult:
     waiting: str | None = None  # why the vault has not got the snapshot of what was live
     journal: Moment | None = None  # what the journal added to the snapshot
 
+    @property
+    def past(self) -> str:
+        """The snapshot that the memory comes from, if it was restored from pieces of the journal alone."""
+        return self.journal.past if self.journal is not None else ""
+
 
 def restore(context: SnapshotContext, named: SnapshotSelector, *, alone: bool = False) -> RestoreResult:
     """Make the snapshot's memory the live one. Any failure before the switch leaves the live one untouched.

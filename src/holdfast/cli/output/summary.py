@@ -44,8 +44,8 @@ def forgotten(answer: Json) -> list[str]:
     counts = ", ".join(f"{count} {name}" for name, count in answer["counts"].items())
     lines = [f"Forgotten: {counts}."]
     if held := answer.get("snapshots"):
-        lines += [f"Snapshots made since then: {', '.join(held)}.", answer["hint"]]
-    return lines
+        lines.append(f"Snapshots made since then: {', '.join(held)}.")
+    return [*lines, answer["hint"]] if "hint" in answer else lines
 
 
 def rules_imported(answer: Json) -> list[str]:

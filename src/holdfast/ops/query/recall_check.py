@@ -11,6 +11,7 @@ from holdfast.core.model import Json
 from holdfast.core.times import iso
 from holdfast.ops.framework.operation import Operation, Request
 from holdfast.recall.check.check_report import CheckReport, run_check
+from holdfast.recall.check.question_intake import keep_questions
 
 
 class RecallCheck(Request):
@@ -37,6 +38,7 @@ def recall_check(ctx: CallContext, ask: RecallCheck) -> RecallCheckAnswer:
     """
     if ctx.live is None:
         raise Conflict("recall_check: this memory has no data folder", hint="Open the data folder directly.")
+    keep_questions(ctx, ctx.questions.take(ctx.tenant))  # those of the last minute too
     done = run_check(ctx, "request", accept=ask.accept)
     assert done is not None, "it was not stopped"
     found, report = done

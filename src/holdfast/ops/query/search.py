@@ -86,13 +86,14 @@ class Search(ChatRequest):
         ge=0,
         le=1,
         allow_inf_nan=False,
-        description="Only hits whose probability to answer is at least this. Without it the nearest are returned, "
-        "however unlikely.",
+        description="Only hits whose probability to answer is at least this; no hit reaches 0.5. Without it the "
+        "nearest are returned, however unlikely.",
     )
     explain: bool = Field(default=False, description="Explain the score of each hit.")
     at: When | None = Field(
         default=None,
-        description="Search a snapshot instead: its id, or a time (the newest snapshot before it).",
+        description="Search a snapshot instead: its id, or a time. A time is that moment in the vault's journal, or "
+        "else the newest snapshot before it.",
     )
     identity: Name | None = Field(default=None, description="File with the age identity that decrypts the snapshot.")
 
@@ -105,7 +106,7 @@ class SearchAnswer(TypedDict):
     tokens_used: int
     tokens_budget: int | None
     truncated: bool
-    hint: NotRequired[str]  # passages: that nothing clearly answers
+    hint: NotRequired[str]  # passages: that nothing clearly answers; or that no hit is as sure as was asked for
     text: NotRequired[str]
     snapshot: NotRequired[SnapshotShape]  # that was searched, where it was not the live memory
 
@@ -168,6 +169,9 @@ def search(ctx: CallContext, ask: Search) -> SearchAnswer:
         "tokens_budget": ask.token_budget,
         "truncated": len(chosen) < len(hits),
     }
+    if found and not hits:
+        surest = max(hit.confidence.hit for hit in found)
+        answer["hint"] = f"No hit is that sure: the best one has a confidence of {surest:.2f}."
     if ask.format == "passages" and chosen and not answer["answerable"]:
         answer["hint"] = NEAREST
     if ask.format == "narrative":

@@ -54,9 +54,18 @@ def forget(ctx: CallContext, ask: Forget) -> ForgetAnswer:
     if not tally.total:
         raise NotFound(f"forget: no {kind} has that id", hint=_LISTS[kind])
     answer: ForgetAnswer = {"success": True, "deleted": tally.total, "counts": tally.counts}
+    hints = [_JOURNALED] if _is_journaled(ctx) else []
     if held := _snapshots_since(ctx, since):
-        answer["snapshots"], answer["hint"] = held, _how_to_remove(ctx, held)
+        answer["snapshots"] = held
+        hints.insert(0, _how_to_remove(ctx, held))
+    if hints:
+        answer["hint"] = " ".join(hints)
     return answer
+
+
+_JOURNALED = (
+    "The journal in the vault may contain it until a snapshot made from now on is older than HOLDFAST_JOURNAL_KEEP."
+)
 
 
 _LISTS = {
@@ -86,6 +95,12 @@ def _snapshots_since(ctx: CallContext, since: int) -> list[str]:
         return []
     made = (one.manifest.identity for one in snapshot_context(ctx).repo.each() if one.manifest)
     return [one.id for one in made if one.created_at >= since]
+
+
+def _is_journaled(ctx: CallContext) -> bool:
+    """Whether the vault has a journal of this memory. Chats do not see it."""
+    changes = None if ctx.live is None or ctx.in_chat else ctx.store.change_log()
+    return changes is not None and changes.place(ctx.tenant) is not None
 
 
 def _how_to_remove(ctx: CallContext, held: list[str]) -> str:

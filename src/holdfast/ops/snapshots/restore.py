@@ -42,7 +42,7 @@ class SnapshotRestore(SnapshotUse):
     at: When | None = Field(
         default=None,
         description="Restore the memory as it was at this time: the newest snapshot before it, and the journal in the "
-        "vault from there. A time such as 14:03:20 is of today.",
+        "vault from there. A time such as 14:03:20 is the last one that a clock showed; without a zone it is UTC.",
     )
     partial: bool = Field(
         default=False,
@@ -114,7 +114,8 @@ def snapshot_restore(ctx: CallContext, ask: SnapshotRestore) -> SnapshotRestoreA
     signers = {made.manifest.signer} | (made.journal.signers if made.journal else set())
     if ask.trust and ask.trust in signers:
         context.keyring.trust(ask.trust, "signed what was restored")
-    audit_snapshot(ctx, "snapshot_restore", made.manifest.identity.id, generation=made.generation)
+    past = {"other": made.past} if made.past else {}
+    audit_snapshot(ctx, "snapshot_restore", made.manifest.identity.id, generation=made.generation, **past)
     answer = _with_notes(context, named, made)
     if ask.trust and ask.trust not in signers:
         unused = f"{ask.trust} did not sign this snapshot and was not added to the trusted keys."

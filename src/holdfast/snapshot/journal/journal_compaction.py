@@ -14,7 +14,7 @@ from io import BytesIO
 from holdfast.core.errors import Conflict, NotFound, SnapshotDamaged, SnapshotTooNew
 from holdfast.core.ports import Vault
 from holdfast.core.times import DAY_MS
-from holdfast.snapshot.journal.journal_layout import JournalObject, list_journal, object_name, read_object
+from holdfast.snapshot.journal.journal_layout import JournalObject, last_number, list_journal, object_name, read_object
 from holdfast.snapshot.journal.journal_lines import JournalLine, PlacedSnapshot, last_written, placed, read_lines
 from holdfast.snapshot.journal.piece import read_pieces
 from holdfast.snapshot.remote.transfer import list_vault, vaulted_manifest, with_packs
@@ -99,15 +99,10 @@ class JournalCompaction:
         """Objects of a line whose pieces all have numbers up to that one; all of them if there is none."""
         gone = 0
         for one in line.objects:
-            if upto is None or (one.first <= upto and self._last(one) <= upto):
+            if upto is None or (one.first <= upto and last_number(self.vault, one) <= upto):
                 self.vault.delete(one.name)
                 gone += 1
         return gone
-
-    def _last(self, one: JournalObject) -> int:
-        if one.last is not None:
-            return one.last
-        return max(piece.header.number for piece in read_pieces(read_object(self.vault, one)))
 
     def _base(self, before: int) -> PlacedSnapshot | None:
         """The newest snapshot from before that time that stands in the journal. Only one of this repository counts, and

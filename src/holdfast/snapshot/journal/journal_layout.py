@@ -13,6 +13,7 @@ from dataclasses import dataclass
 from holdfast.core.disk import disk_faults
 from holdfast.core.errors import SnapshotDamaged
 from holdfast.core.ports import Vault
+from holdfast.snapshot.journal.piece import read_pieces
 from holdfast.snapshot.remote.transfer import prefix_of
 
 JOURNAL = "journal"
@@ -65,6 +66,13 @@ def read_object(vault: Vault, one: JournalObject, most: int = MOST_OBJECT) -> by
     if len(data) >= MOST_OBJECT:
         raise SnapshotDamaged(f"journal: {one.name} is too large")
     return bytes(data)
+
+
+def last_number(vault: Vault, one: JournalObject) -> int:
+    """The number of its last piece."""
+    if one.last is not None:
+        return one.last
+    return max((piece.header.number for piece in read_pieces(read_object(vault, one))), default=0)
 
 
 def total_size(found: Iterable[Iterable[JournalObject]]) -> int:

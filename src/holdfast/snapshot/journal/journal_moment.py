@@ -35,6 +35,7 @@ class Moment:
 
     snapshot: str | None  # None: the line begins with nothing
     fetched: FetchedLine | None  # None: the journal adds nothing
+    past: str = ""  # where it begins with nothing: the newest snapshot of the lines before
     made: int = 0  # when the snapshot was made
     newest: tuple[Manifest, ...] = ()  # of all snapshots there
     missing: tuple[str, ...] = ()  # what is known to have been written and cannot be restored
@@ -88,19 +89,22 @@ def _search(vault: Vault, trust: Trust, moment: int | None, into: Path, partial:
         at = Base(base.number, base.hash) if base else Base()
         fetched = fetch_line(vault, line, at, moment, trust, into)
         if base is None and not fetched.pieces:
+            if fetched.next is not None and fetched.next.number == 1:
+                continue  # nothing was written until after the moment
             missing.append(_unusable(line, reason(fetched.problem) if fetched.problem else "it did not become whole"))
             if fetched.problem is not None and not partial:
                 raise fetched.problem
             continue
         made = base.identity.created_at if base else 0
-        notes = _notes(vault, lines, line)
-        return Moment(base.identity.id if base else None, fetched, made, manifests, tuple(missing), notes)
+        notes = _notes(vault, lines, line, moment)
+        id, past = (base.identity.id, "") if base else (None, _past(snapshots, lines, line))
+        return Moment(id, fetched, past, made, manifests, tuple(missing), notes)
     if newest is None:
         raise NotFound(
             f"vault: {vault.place} has nothing of this memory from before that time",
             hint=" ".join((*missing, f"List its snapshots: holdfast vault list {quote(vault.place)}")),
         )
-    return Moment(newest.identity.id, None, newest.identity.created_at, manifests, tuple(missing))
+    return Moment(newest.identity.id, None, "", newest.identity.created_at, manifests, tuple(missing))
 
 
 def _candidates(lines: dict[str, JournalLine], newest: PlacedSnapshot | None, moment: int | None) -> list[JournalLine]:
@@ -120,6 +124,19 @@ def _candidates(lines: dict[str, JournalLine], newest: PlacedSnapshot | None, mo
     return [one for root in begun[:1] for one in with_followers(root)]
 
 
+def _past(snapshots: list[PlacedSnapshot], lines: dict[str, JournalLine], line: JournalLine) -> str:
+    """The newest snapshot that was made before the line began by those that it follows; "" if there is none."""
+    path: set[str] = set()
+    while line.after in lines and line.after not in path:
+        before = lines[line.after]
+        path.add(before.id)
+        for one in snapshots:
+            if one.line == before.id and one.identity.created_at <= line.begun:
+                return one.identity.id
+        line = before
+    return ""
+
+
 def _is_before(one: PlacedSnapshot, moment: int | None) -> bool:
     return moment is None or one.identity.created_at <= moment
 
@@ -128,8 +145,8 @@ def _unusable(line: JournalLine, why: str) -> str:
     return f"What was written after {iso(line.begun)} in line {line.id} cannot be restored: {why}."
 
 
-def _notes(vault: Vault, lines: dict[str, JournalLine], used: JournalLine) -> tuple[str, ...]:
-    """What leads elsewhere: other hosts wrote it, and nothing of it is in the memory."""
+def _notes(vault: Vault, lines: dict[str, JournalLine], used: JournalLine, moment: int | None) -> tuple[str, ...]:
+    """What leads elsewhere at that moment: other hosts wrote it, and nothing of it is in the memory."""
     notes, path, line = [], {used.id}, used
     while line.after in lines and line.after not in path:
         before = lines[line.after]
@@ -140,9 +157,10 @@ def _notes(vault: Vault, lines: dict[str, JournalLine], used: JournalLine) -> tu
             )
         line = before
         path.add(line.id)
-    apart = [one.id for one in lines.values() if one.id not in path and one.begun >= used.begun]
+    known = [one for one in lines.values() if moment is None or one.begun <= moment]
+    apart = [one.id for one in known if one.id not in path and one.begun >= used.begun]
     if apart:
-        notes.append(f"The journal has {len(apart)} more lines that lead elsewhere: {', '.join(apart[:5])}.")
+        notes.append(f"Other lines of the journal are not included, {len(apart)} in all: {', '.join(apart[:5])}.")
     return tuple(notes)
 
 
@@ -152,8 +170,8 @@ def _judged(found: Moment, moment: int | None, partial: bool) -> Moment:
     missing = list(found.missing)
     if fetched is not None and fetched.problem is not None:
         upto = f"up to {iso(fetched.upto)}" if fetched.upto else "up to the snapshot"
-        more = f"at least {fetched.lost} pieces" if fetched.lost else "what"
-        missing.append(f"The journal was used {upto}; {more} after it cannot be used: {reason(fetched.problem)}.")
+        more = f"at least {fetched.lost} pieces" if fetched.lost else "what comes"
+        missing.append(f"The journal can be used {upto}; {more} after it cannot: {reason(fetched.problem)}.")
         if not partial:
             raise _refused(fetched.problem, missing[-1])
     if missing and not partial:
@@ -171,6 +189,6 @@ def _judged(found: Moment, moment: int | None, partial: bool) -> Moment:
 
 def _refused(problem: Fault, message: str) -> Fault:
     fault = type(problem)(f"journal: {message[0].lower()}{message[1:].rstrip('.')}")
-    fault.hint = f"{problem.hint} {PARTIAL_HINT}" if "signer" in problem.details else PARTIAL_HINT
+    fault.hint = f"{PARTIAL_HINT} {problem.hint}" if "signer" in problem.details else PARTIAL_HINT
     fault.details = {**problem.details, "missing": message}
     return fault

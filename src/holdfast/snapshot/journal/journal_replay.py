@@ -22,13 +22,11 @@ from holdfast.snapshot.journal.piece import changes_of
 from holdfast.snapshot.remote.transfer import fetch
 from holdfast.snapshot.repo.context import SnapshotContext
 from holdfast.snapshot.repo.entries import SnapshotEntry
-from holdfast.snapshot.repo.paths import new_id
+from holdfast.snapshot.repo.paths import NOTHING, new_id
 from holdfast.snapshot.repo.repository import SnapshotRepository
 from holdfast.snapshot.sources.capture import STATE, STORE
 from holdfast.store.journal.journal_port import Changes
 from holdfast.store.portable import FileWriter, open_file, runtime_state, store_schema
-
-NOTHING = "000000"  # the random part of the id of a memory with nothing in it
 
 
 def fetch_base(context: SnapshotContext, vault: Vault, found: Moment, repo: SnapshotRepository) -> SnapshotEntry:

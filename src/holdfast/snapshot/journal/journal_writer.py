@@ -13,10 +13,18 @@ import threading
 from dataclasses import replace
 from io import BytesIO
 
-from holdfast.core.errors import Conflict
+from holdfast.core.errors import Conflict, NotFound, SnapshotDamaged, SnapshotTooNew
 from holdfast.core.ports import Vault
 from holdfast.snapshot.bundle.encryption import fingerprint, sealing
-from holdfast.snapshot.journal.journal_layout import MOST_OBJECT, JournalObject, object_name, read_object
+from holdfast.snapshot.journal.journal_layout import (
+    MOST_OBJECT,
+    JournalObject,
+    last_number,
+    list_journal,
+    object_name,
+    read_object,
+)
+from holdfast.snapshot.journal.journal_lines import placed_snapshots
 from holdfast.snapshot.journal.journal_queue import (
     JournalQueue,
     LineNote,
@@ -28,6 +36,7 @@ from holdfast.snapshot.journal.journal_queue import (
 )
 from holdfast.snapshot.journal.journal_rows import columns_of
 from holdfast.snapshot.journal.piece import Piece, PieceHeader, make_piece
+from holdfast.snapshot.remote.transfer import is_folder
 from holdfast.snapshot.repo.context import SnapshotContext
 from holdfast.store.journal.journal_port import ChangeLog, Changes, JournalPlace
 from holdfast.store.portable import store_schema
@@ -47,6 +56,7 @@ class JournalWriter:
         self._host = host_id(context.home, context.entropy)
         self._note = read_note(self._folder)
         self.queue = JournalQueue(self._folder)
+        self._sent = ""  # the last object that this process put into the vault
         self._complete = context.clock.now_ms()  # up to then all was in pieces
         self.complete_now = False  # whether the last piece left nothing
         self._turn = threading.Lock()  # a line is not begun while another thread cuts or confirms
@@ -158,6 +168,9 @@ class JournalWriter:
         if not waiting:
             return False
         first = waiting[0].header
+        if self._lacks(vault, first):
+            self._give_up(changes, first.line, "the vault has lost pieces of this journal")
+            return True
         data = b"".join(one.path.read_bytes() for one in waiting)
         name = object_name(first.tenant, first.agent, first.line, first.number)
         try:
@@ -166,10 +179,25 @@ class JournalWriter:
             there = read_object(vault, JournalObject(name, first.line, first.number, None, 0), MOST_OBJECT)
             waiting = _same(waiting, data, there)
             if not waiting:
-                self._give_up(changes, first.line)
+                self._give_up(changes, first.line, "another writer continues this journal in the vault")
                 return True
         self._confirm(changes, waiting)
+        self._sent = name
         return True
+
+    def _lacks(self, vault: Vault, piece: PieceHeader) -> bool:
+        """Whether what the piece follows is not in the vault: that was emptied, or its disk was not mounted when that
+        was sent, which left it in the folder below."""
+        if piece.number == 1 or (self._sent and _still_has(vault, self._sent)):
+            return False
+        objects = list_journal(vault, piece.tenant, piece.agent, piece.line).get(piece.line, [])
+        try:
+            if objects and last_number(vault, objects[-1]) >= piece.number - 1:
+                return False
+        except (SnapshotDamaged, SnapshotTooNew, NotFound):
+            return True
+        snapshots = placed_snapshots(vault, piece.tenant, piece.agent)  # pieces that one of them holds are removed
+        return not any(one.line == piece.line and one.number >= piece.number - 1 for one in snapshots)
 
     def _next(self) -> list[QueuedPiece]:
         """The first pieces of one line, as many as go into one object."""
@@ -190,9 +218,9 @@ class JournalWriter:
                 changes.confirm(self._context.tenant, place)
             self.queue.remove(sent)
 
-    def _give_up(self, changes: ChangeLog, line: str) -> None:
-        """Another process writes this line: leave it to that one."""
-        log.warning("journal: another writer continues this journal in the vault; a new line begins here")
+    def _give_up(self, changes: ChangeLog, line: str, why: str) -> None:
+        """This line cannot be continued; what follows it holds all of the memory."""
+        log.warning("journal: %s; a new line begins here", why)
         with self._turn:
             self.queue.remove([one for one in self.queue.all() if one.header.line == line])
             known = changes.place(self._context.tenant)
@@ -211,3 +239,14 @@ def _same(waiting: list[QueuedPiece], data: bytes, there: bytes) -> list[QueuedP
             break
         found.append(one)
     return found
+
+
+def _still_has(vault: Vault, name: str) -> bool:
+    """Whether an object that was put is there. Only a folder is asked each time: it may be another disk by now."""
+    if not is_folder(vault):
+        return True
+    try:
+        vault.stat(name)
+    except NotFound:
+        return False
+    return True

@@ -16,6 +16,7 @@ import orjson
 from holdfast.core.disk import write_durably
 from holdfast.core.times import DAY_MS, iso
 from holdfast.snapshot.bundle.types import Identity
+from holdfast.snapshot.repo.paths import is_nothing
 
 NOTE = "restored.json"
 TOLD_MS = 3_600_000
@@ -35,11 +36,12 @@ class FirstRestore:
 
     @property
     def message(self) -> str:
-        made = f"{iso(self.created_at)[:16].replace('T', ' ')} UTC"
-        begin = f"The data folder was empty, so it was restored from the vault: snapshot {self.id} of {made}"
-        if self.upto:
-            return f"{begin}, and the journal up to {iso(self.upto)[:19].replace('T', ' ')} UTC."
-        return f"{begin}. Later writes are not included."
+        begin = "The data folder was empty, so it was restored from the vault"
+        upto = f"the journal up to {iso(self.upto)[:19].replace('T', ' ')} UTC."
+        if is_nothing(self.id):
+            return f"{begin}: {upto}"
+        snapshot = f"{begin}: snapshot {self.id} of {iso(self.created_at)[:16].replace('T', ' ')} UTC"
+        return f"{snapshot}, and {upto}" if self.upto else f"{snapshot}. Later writes are not included."
 
     def is_shown(self, now_ms: int) -> bool:
         """Whether status and doctor still report it."""

@@ -49,10 +49,15 @@ class VaultEntry:
         return sequence_of(self.id)
 
 
+def is_folder(vault: Vault) -> bool:
+    """Whether it is a folder of this machine, or mounted on it."""
+    return Path(vault.place).is_absolute()
+
+
 def is_missing(vault: Vault) -> bool:
     """Whether the folder is missing, though its parent is there: a wrong name, a disk that is not mounted, or a vault
     that nothing was put into yet."""
-    return Path(vault.place).is_absolute() and not Path(vault.place).exists()
+    return is_folder(vault) and not Path(vault.place).exists()
 
 
 def must_be_there(vault: Vault) -> None:

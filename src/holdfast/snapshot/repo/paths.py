@@ -37,6 +37,9 @@ class SnapshotId:
     chance: str
 
 
+NOTHING = "000000"  # the random part of the id of a memory with nothing in it
+
+
 def new_id(sequence: int, now_ms: int, chance: str) -> str:
     """The id of a new snapshot; its random part is six hexadecimal characters."""
     if not 1 <= sequence <= _HIGHEST:
@@ -45,6 +48,11 @@ def new_id(sequence: int, now_ms: int, chance: str) -> str:
         raise InvalidRequest("snapshot: the last part of an id must be six hexadecimal characters")
     when = datetime.fromtimestamp(min(max(now_ms, 0), _YEAR_10000 - 1) // 1000, UTC)
     return f"{sequence:06d}-{when:%Y%m%dT%H%M%SZ}-{chance}"
+
+
+def is_nothing(id: str) -> bool:
+    """Whether it is no snapshot of a repository or vault, but what a journal that begins with nothing is applied to."""
+    return id.endswith(f"-{NOTHING}")
 
 
 def parse_id(id: str) -> SnapshotId:
