@@ -128,4 +128,4 @@ def test_rules_that_left_the_file_are_not_called_removed(run: Run, tmp_path: Pat
     forget = f"holdfast forget ID --data {tmp_path / 'memory'}"
     assert second == f"No longer in the file (1), still recalled; remove one with: {forget}"
     assert third.endswith("  Ask before you delete a branch.")
-    assert json.loads(run("import", str(rules), "--json"))["hint"].endswith(forget)
+    assert json.loads(run("import", str(rules), "--json"))["hint"].endswith("holdfast forget ID")

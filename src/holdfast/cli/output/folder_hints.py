@@ -1,7 +1,8 @@
 """Commands in what is printed name the data folder that the caller named with --data: copied as they stand, they would
 be about another memory.
 
-Only our own words are changed, never stored text: faults, notices, and the fields of an answer that say what to do.
+Only our own words are changed, never stored text: faults, notices, and the fields of an answer that say what to do. An
+answer that is printed as JSON stays the same as over HTTP.
 """
 
 from __future__ import annotations

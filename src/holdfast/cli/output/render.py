@@ -55,7 +55,7 @@ _WHOLE = _DATES | {
 
 
 def print_json(value: Any) -> None:
-    sys.stdout.buffer.write(orjson.dumps(answer_with_folder(value), option=orjson.OPT_INDENT_2) + b"\n")
+    sys.stdout.buffer.write(orjson.dumps(value, option=orjson.OPT_INDENT_2) + b"\n")
     sys.stdout.buffer.flush()
 
 
