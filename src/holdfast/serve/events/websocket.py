@@ -158,13 +158,15 @@ class LiveSocket:
             await send({"type": "websocket.close", "code": TRY_LATER, "reason": "try again"})
             return
         chosen = PROTOCOL if PROTOCOL in scope.get("subprotocols", ()) else None
-        await send({"type": "websocket.accept", "subprotocol": chosen})
-        self._join(reader)
-        listening = asyncio.create_task(_until_gone(receive, reader))
+        self._join(reader)  # before it knows that it is connected: it misses nothing of what it does next
         try:
-            await self._feed(reader, send, listening)
+            await send({"type": "websocket.accept", "subprotocol": chosen})
+            listening = asyncio.create_task(_until_gone(receive, reader))
+            try:
+                await self._feed(reader, send, listening)
+            finally:
+                listening.cancel()
         finally:
-            listening.cancel()
             self._leave(reader)
 
     def _join(self, reader: Subscriber) -> None:
