@@ -11,6 +11,7 @@ from journal_steps import Journaled, journal_objects
 from holdfast.core.errors import IdentityNeeded, InvalidRequest, NotFound
 from holdfast.core.model import Caller
 from holdfast.core.times import iso
+from holdfast.serve.background.journal_thread import JournalThreads
 from holdfast.snapshot.journal.journal_writer import JournalWriter
 from holdfast.snapshot.repo.context import snapshot_context
 
@@ -81,6 +82,33 @@ def test_a_moment_between_two_pieces_is_the_one_before(home: Journaled) -> None:
 
     assert home.texts_at(iso(first + 500)) == {"Fact one."}
     assert home.texts_at(iso(first + 25_000)) == {"Fact one."}
+
+
+def test_a_pause_in_which_nothing_was_written_is_no_gap(home: Journaled) -> None:
+    threads = JournalThreads(home.engine)  # their steps one by one, on the clock of this test
+    cutter, sender = threads._cutter, threads.sender
+
+    def write(text: str) -> int:
+        home.remember(text)
+        home.clock.now += 1_000
+        cutter._look()
+        sender._send_all()
+        return home.clock.now
+
+    first = write("Fact one.")
+    for _ in range(30):
+        home.clock.now += 1_000
+        cutter._look()
+    write("Fact two.")
+    stopped = home.clock.now + 500
+    home.clock.now += 30_000  # nothing looked meanwhile
+    write("Fact three.")
+
+    quiet = home.call("snapshot_restore", at=iso(first + 25_000), dryRun=True)
+    unknown = home.call("snapshot_restore", at=iso(stopped), dryRun=True)
+
+    assert "warnings" not in quiet
+    assert "The journal has no moment between" in unknown["warnings"][0]
 
 
 def test_a_time_of_day_is_the_last_that_the_clock_showed(home: Journaled) -> None:

@@ -30,7 +30,7 @@ class MemoryDiff:
     tables: tuple[TableDiff, ...]
     folders: tuple[FolderDiff, ...]
     state: tuple[StateChange, ...]
-    unread: str | None = None  # why what is live could not be read, so that it counts as empty
+    notes: tuple[str, ...] = ()  # what of a side could not be read, or is not known of its moment
 
     @property
     def same(self) -> bool:
@@ -44,6 +44,7 @@ class DiffSide:
     name: str
     database: Path
     folder: Path  # its other members lie under it
+    notes: tuple[str, ...] = ()
 
 
 def difference(
@@ -70,6 +71,7 @@ def compared(context: SnapshotContext, a: DiffSide, b: DiffSide, limit: int) -> 
         tuple(one for one in tables if one.added or one.removed or one.changed),
         folders,
         diff_state(a.folder, b.folder),
+        (*a.notes, *b.notes),
     )
 
 
@@ -80,10 +82,10 @@ def _then(context: SnapshotContext, named: SnapshotSelector) -> Iterator[DiffSid
 
 
 def side_of(laid: ExtractedSnapshot) -> DiffSide:
-    name = laid.manifest.identity.id
-    if laid.journal is not None and laid.journal.fetched is not None:
-        name = iso(laid.journal.upto)
-    return DiffSide(name, laid.database, laid.folder)
+    journal = laid.journal
+    if journal is None or journal.fetched is None:
+        return DiffSide(laid.manifest.identity.id, laid.database, laid.folder)
+    return DiffSide(iso(journal.upto), laid.database, laid.folder, journal.notes)
 
 
 @contextmanager

@@ -127,7 +127,7 @@ def preview(context: SnapshotContext, named: SnapshotSelector, limit: int, *, re
         except (DataDamaged, DataTooNew, RestorePending) as fault:
             with readable_side(context, laid.folder) as rest:
                 found = compared(context, rest, side_of(laid), limit)
-            return replace(found, unread=_unread(fault))
+            return replace(found, notes=(_unread(fault), *found.notes))
 
 
 def _unread(fault: Fault) -> str:

@@ -203,6 +203,7 @@ class SnapshotDiffAnswer(TypedDict):
     tables: list[Json]
     folders: list[Json]
     state: list[Json]
+    warnings: NotRequired[list[str]]  # what is not known of a moment
 
 
 def _side(ctx: CallContext, text: str, identity: str | None) -> SnapshotSelector:
@@ -220,7 +221,8 @@ def snapshot_diff(ctx: CallContext, ask: SnapshotDiff) -> SnapshotDiffAnswer:
     one = _side(ctx, ask.a, ask.identity)
     other = _side(ctx, ask.b, ask.identity) if ask.b else None
     found = difference(snapshot_context(ctx), one, other, ask.limit)
-    return difference_shape(found)  # type: ignore[return-value]
+    answer: SnapshotDiffAnswer = difference_shape(found)  # type: ignore[assignment]
+    return {**answer, "warnings": list(found.notes)} if found.notes else answer
 
 
 class SnapshotSearch(Search):

@@ -132,8 +132,7 @@ def _moment_of(ctx: CallContext, ask: SnapshotRestore) -> int | None:
 def _previewed(context: SnapshotContext, named: SnapshotSelector, ask: SnapshotRestore) -> SnapshotRestoreAnswer:
     changes = preview(context, named, ask.limit, replaces=not ask.into)
     answer: SnapshotRestoreAnswer = {"success": True, "snapshot": changes.b, "dryRun": True}
-    warnings = [changes.unread] if changes.unread else []
-    if warnings := [*warnings, *_passed_over(context, named, changes.b)]:
+    if warnings := [*changes.notes, *_passed_over(context, named, changes.b)]:
         answer["warnings"] = warnings
     return {**answer, "difference": difference_shape(changes)}
 

@@ -116,6 +116,7 @@ class _Cutter(BackgroundThread):
         self._journal = journal
         self._store: Store | None = None
         self._seen = -1  # the last write that is in pieces
+        self._quiet_until = 0  # nothing was written between it and this moment
         self._cut_at = 0.0
         self._off: bool | None = None  # until the next start
 
@@ -129,8 +130,11 @@ class _Cutter(BackgroundThread):
         engine = self._journal.engine
         if engine.fault is not None:
             return
-        store, now = engine.store, engine.clock.steady()
-        if (store is self._store and store.last_seq() == self._seen) or now - self._cut_at < PIECE_SECONDS:
+        store, now, moment = engine.store, engine.clock.steady(), engine.clock.now_ms()
+        if store is self._store and store.last_seq() == self._seen:
+            self._quiet_until = moment
+            return
+        if now - self._cut_at < PIECE_SECONDS:
             return
         self._cut_at = now
         fault = reported(self._cut, "cutting")
@@ -154,7 +158,7 @@ class _Cutter(BackgroundThread):
             return
         new, seen = store is not self._store, store.last_seq()
         for tenant in sorted({DEFAULT_TENANT, *store.read().tenants()}) if new else changes.waiting():
-            while self._journal.writer(tenant).cut(changes):
+            while self._journal.writer(tenant).cut(changes, self._quiet_until):
                 self._journal.sender.wake()
                 if self._journal.writer(tenant).complete_now:
                     break

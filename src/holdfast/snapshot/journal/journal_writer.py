@@ -58,7 +58,7 @@ class JournalWriter:
         self.queue = JournalQueue(self._folder)
         self._sent = ""  # the last object that this process put into the vault
         self._complete = context.clock.now_ms()  # up to then all was in pieces
-        self.complete_now = False  # whether the last piece left nothing
+        self.complete_now = False  # whether the last cut left nothing
         self._turn = threading.Lock()  # a line is not begun while another thread cuts or confirms
 
     @property
@@ -72,8 +72,9 @@ class JournalWriter:
 
     # Cutting
 
-    def cut(self, changes: ChangeLog) -> bool:
-        """Make a piece of what was changed since the last one, if anything was; whether it was.
+    def cut(self, changes: ChangeLog, quiet_until: int = 0) -> bool:
+        """Make a piece of what was changed since the last one, if anything was; whether it was. Up to the moment
+        `quiet_until` nothing was: nobody calls this while that is so.
 
         Raises:
             DataDamaged: a changed row is not as it was written.
@@ -81,20 +82,20 @@ class JournalWriter:
         """
         with self._turn:
             now = self._context.clock.now_ms()
+            if self.complete_now:
+                self._complete = max(self._complete, quiet_until)
             tip = self._tip(changes)
             if self.queue.size > self._context.settings.journal_backlog:
                 changes.bound(self._context.tenant)
+                self.complete_now = False
                 return False
             found = changes.take(self._context.tenant, tip.place)
-            if found is None:
+            if found is not None:
+                self.queue.add(self._piece(tip, now, found))
+            self.complete_now = found is None or found.whole
+            if self.complete_now:
                 self._complete = now
-                return False
-            made = self._piece(tip, now, found)
-            self.queue.add(made)
-            self.complete_now = found.whole
-            if found.whole:
-                self._complete = now
-            return True
+            return found is not None
 
     def _tip(self, changes: ChangeLog) -> JournalPlace:
         """The last piece that was cut; a line is begun if there is none."""
