@@ -42,7 +42,7 @@ INSIDE: dict[str, Levels] = {
         ("repo",),
         ("sources", "merge"),
         ("remote", "nexo"),
-        ("journal",),
+        ("journal", "guard"),
         ("verify", "status", "prune", "damaged_generations"),
         ("resolve",),
         ("browse", "scrub"),
@@ -60,7 +60,7 @@ INSIDE: dict[str, Levels] = {
         ("tables", "envelope"),
         ("queries",),
         ("sqlite",),
-        ("portable",),
+        ("portable", "guard"),
         ("postgres", "move"),
         ("engines",),  # knows which engines there are
     ),

@@ -8,7 +8,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import Any
 
-from holdfast.core.background import JournalProgress, LearningProgress, QuestionLog, RecallCounter
+from holdfast.core.background import GuardProgress, JournalProgress, LearningProgress, QuestionLog, RecallCounter
 from holdfast.core.errors import Forbidden, InvalidRequest
 from holdfast.core.metrics import Metrics
 from holdfast.core.model import EVERYBODY, RULES_DOMAIN, AuditEntry, Caller, Event, Json, Lifecycle, Memory
@@ -68,6 +68,7 @@ class CallContext:
     redacted: tuple[str, ...] = ()  # kinds of secrets that were taken out of the request
     whole: bool = False  # background work of the server itself: sees the whole tenant
     recalls: RecallCounter = field(default_factory=RecallCounter)  # what the searches of all callers returned
+    guard: GuardProgress = field(default_factory=GuardProgress)
     journal: JournalProgress = field(default_factory=JournalProgress)  # how far the vault is behind
     questions: QuestionLog = field(default_factory=QuestionLog)  # what was searched for lately, by all callers
     learning: LearningProgress = field(default_factory=LearningProgress)  # for callers who wait for the background

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from holdfast.context import CallContext
-from holdfast.core.background import JournalProgress, LearningProgress, QuestionLog, RecallCounter
+from holdfast.core.background import GuardProgress, JournalProgress, LearningProgress, QuestionLog, RecallCounter
 from holdfast.core.errors import DataDamaged, DataTooNew, Fault, RestorePending
 from holdfast.core.metrics import Metrics
 from holdfast.core.model import DEFAULT_TENANT, Caller, Event
@@ -75,6 +75,7 @@ class Engine:
         self.recalls = RecallCounter()
         self.questions = QuestionLog()
         self.learning = LearningProgress()
+        self.guard = GuardProgress()
         self.journal = JournalProgress()
         self.metrics = Metrics()
         self.publishers: list[Publisher] = []
@@ -282,6 +283,7 @@ class Engine:
             recalls=self.recalls,
             questions=self.questions,
             learning=self.learning,
+            guard=self.guard,
             journal=self.journal,
             started=self._started,
             metrics=self.metrics,

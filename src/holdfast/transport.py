@@ -371,12 +371,21 @@ def from_here(operation: Endpoint, arguments: Mapping[str, Any]) -> dict[str, An
     given = dict(arguments)
     for name in operation.paths:
         value = given.get(name)
-        if isinstance(value, str) and value and not _is_vault(value) and (name not in _NAMES or is_bundle_path(value)):
+        if isinstance(value, str) and value and not _is_vault(value) and _is_path(name, value):
             given[name] = str(user_path(value, name).absolute())
     return given
 
 
 _NAMES = ("id", "a", "b")  # arguments that name a snapshot
+_PLACE = "place"  # the name of an agent, or a path that is written as one
+
+
+def _is_path(name: str, value: str) -> bool:
+    if name == _PLACE:
+        return "/" in value or value.startswith((".", "~"))
+    return name not in _NAMES or is_bundle_path(value)
+
+
 _SCHEME = re.compile(r"[A-Za-z][A-Za-z0-9+.-]*:")
 
 

@@ -126,11 +126,12 @@ def prepare(home: Path, nexo: Path) -> Prepared:
 
     try:
         ids = {**_sessions(call, clock), **_kept(call)}
+        call("guard_add", place=str(transcripts(home)), redact=False)
         _keep_a_damaged_one(engine)
     finally:
         engine.close()
     (home / "vault").mkdir()  # empty: a folder that does not exist is none
-    return Prepared(home, {**ids, "transcripts": str(transcripts(home)), "nexo": str(nexo)})
+    return Prepared(home, {**ids, "transcripts": str(transcripts(home)), "back": str(home.parent / "back"), "nexo": str(nexo)})
 
 
 def _keep_a_damaged_one(engine: Engine) -> None:

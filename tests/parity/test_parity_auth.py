@@ -296,7 +296,12 @@ def test_a_credential_is_refused_before_the_body_is_read(guarded: Guarded) -> No
 # They take in files of the machine, which is no tenant's memory; a test of their own says who may.
 _KEYS = {"key_follow", "key_new", "key_rotate", "key_show", "key_trust", "key_untrust"}
 _VAULTS = {"vault_status", "vault_init", "vault_list", "vault_verify", "vault_prune", "vault_copy", "vault_sync"}
+_GUARD = {
+    "guard_add", "guard_list", "guard_report", "guard_scan", "guard_history", "guard_restore", "guard_undo",
+    "guard_remove",
+}  # fmt: skip
 _OF_THE_MACHINE = {
+    *_GUARD,
     "import_jsonl",
     "antigravity_sync",
     "antigravity_sync_all",

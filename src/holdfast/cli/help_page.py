@@ -13,7 +13,7 @@ NAME_WIDTH = 15
 SECTIONS: Mapping[str, Sequence[str]] = {
     "Set up": ("serve", "connect", "service", "migrate", "status", "doctor"),
     "Save and find": ("remember", "recall", "context", "memories", "memory", "note", "forget", "import", "export"),
-    "Keep it safe": ("snapshot", "vault", "key", "verify", "drill", "recall-check", "move"),
+    "Keep it safe": ("snapshot", "vault", "key", "verify", "drill", "recall-check", "guard", "move"),
     "Look inside": ("overview", "sessions", "observations", "timeline", "replay", "profile", "graph", "commits", "show",
                     "watch", "audit"),
     "Correct what is known": ("evolve", "still-true", "change", "deprecate", "restore", "relate", "relations",
@@ -34,6 +34,7 @@ GROUPS: Mapping[str, str] = {
     "drill": "Restore a snapshot beside the live memory to see that it can be, and list what came of it.",
     "governance": "Remove several memories, with a reason that the audit log keeps.",
     "graph": "Show how records, folders and concepts are connected.",
+    "guard": "Watch the files in which other programs keep their memory, keep every version, and bring them back.",
     "key": "Make, show, back up and trust the keys that sign and encrypt snapshots.",
     "lesson": "Save, search, strengthen and delete lessons.",
     "replay": "Play back a recorded session step by step.",

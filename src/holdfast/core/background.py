@@ -96,6 +96,30 @@ class JournalProgress:
 
 
 @dataclass(frozen=True, slots=True)
+class GuardWatchState:
+    """How a guarded place is watched by this server."""
+
+    way: str  # watched: changes are noticed as they happen; scanned: it is looked through now and then; missing
+    fault: str = ""  # why it is not watched, or what of it is not taken
+
+
+class GuardProgress:
+    """What the thread that watches guarded places reports to those who ask, by the name of the place."""
+
+    def __init__(self) -> None:
+        self._states: dict[str, GuardWatchState] = {}
+        self.fault: str = ""  # why nothing is taken now
+        self.wake = threading.Event()  # set when places were added or removed
+
+    def report(self, states: dict[str, GuardWatchState], fault: str = "") -> None:
+        self._states, self.fault = states, fault
+
+    def of(self, name: str) -> GuardWatchState | None:
+        """None where no server watches it."""
+        return self._states.get(name)
+
+
+@dataclass(frozen=True, slots=True)
 class AnsweredRecord:
     """A record that answered a question: its id, that of its line of versions, and of what its text was."""
 

@@ -20,6 +20,7 @@ from holdfast.core.metrics import MEDIA_TYPE
 from holdfast.engine import Engine
 from holdfast.ops.openapi import openapi
 from holdfast.serve.background.drill_schedule import DrillSchedule
+from holdfast.serve.background.guard_watch import GuardWatch
 from holdfast.serve.background.journal_thread import JournalThreads
 from holdfast.serve.background.learning_thread import LearningThread
 from holdfast.serve.background.maintenance import Maintenance
@@ -62,6 +63,7 @@ class App:
         self.schedule = SnapshotSchedule(engine)
         self.journal = JournalThreads(engine)
         self.drills = DrillSchedule(engine)
+        self.guard = GuardWatch(engine)
         self.spool = SpoolIntake(engine)
         self.broker = Broker(engine) if engine.settings.nats_url else None
         self.mcp = McpHttp(self._connection_of, self.pool, engine.settings.mcp_tools, engine.settings.max_body)
@@ -109,6 +111,7 @@ class App:
         self.schedule.start()
         self.journal.start()
         self.drills.start()
+        self.guard.start()
         self.spool.start()
         self.batcher.start()
         if self.broker:
@@ -120,6 +123,7 @@ class App:
             if self.broker:
                 await asyncio.to_thread(self.broker.stop)
             await asyncio.to_thread(self.spool.stop)
+            await asyncio.to_thread(self.guard.stop)
             await asyncio.to_thread(self.drills.stop)
             await asyncio.to_thread(self.schedule.stop)
             await asyncio.to_thread(self.learning.stop)

@@ -96,6 +96,8 @@ class Settings:
     drill_every: int
     drill_bytes: int
     drill_seconds: int
+    guard_file_limit: int
+    guard_bytes: int
     vault: str
     vault_credentials: str
     vault_endpoint: str

@@ -113,4 +113,17 @@ ROWS: tuple[Setting, ...] = (
         "Longest time of a drill, in seconds. One that takes longer is given up and leaves no receipt.",
         whole(1, 86_400),
     ),
+    Setting(
+        "guard_file_limit",
+        "67108864",
+        "Maximum size of a guarded file, in bytes. Larger files are left out and reported.",
+        whole(1, 1_000_000_000),
+    ),
+    Setting(
+        "guard_bytes",
+        "1000000000",
+        "Maximum size of the history of each guarded place, in bytes as they are stored. Old versions, then removed "
+        "files make room.",
+        whole(1, 1_000_000_000_000),
+    ),
 )

@@ -6,6 +6,7 @@ is live. Memory folders follow by a journal that the next start finishes if this
 
 from __future__ import annotations
 
+import logging
 import shutil
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
@@ -14,12 +15,14 @@ from pathlib import Path
 from holdfast.core.cleanup import OnFailure
 from holdfast.core.disk import disk_fault, user_path, write_durably
 from holdfast.core.errors import Conflict, DataDamaged, DataTooNew, Fault, RestorePending
+from holdfast.core.model import DEFAULT_TENANT
 from holdfast.snapshot.browse import laid_out
 from holdfast.snapshot.bundle.reader import unpack
 from holdfast.snapshot.bundle.types import Manifest
 from holdfast.snapshot.create import CreateOptions
 from holdfast.snapshot.damaged_generations import damaged_by_restore, keep_damaged, keep_rows, no_longer_copied
 from holdfast.snapshot.diff import MemoryDiff, compared, live_side, readable_side, side_of
+from holdfast.snapshot.guard.guard_merge import merge_guarded
 from holdfast.snapshot.journal.journal_moment import Moment
 from holdfast.snapshot.journal.journal_queue import note_origin
 from holdfast.snapshot.journal.journal_replay import line_of, replay
@@ -53,6 +56,8 @@ from holdfast.snapshot.sync.queue import offer_waiting
 from holdfast.store.data_folder import DATABASE, DataFolder, FolderLock
 from holdfast.store.engine_port import FrozenStore, OpenMemory
 from holdfast.store.portable import describe, prepare, take_along
+
+log = logging.getLogger("holdfast")
 
 Rows = tuple[tuple[str, int], ...]
 Names = tuple[str, ...]
@@ -169,6 +174,7 @@ def plant(context: SnapshotContext, named: SnapshotSelector, folder: DataFolder)
             repo = SnapshotRepository(repo_folder(folder.home, context.tenant, context.agent))
             repo.begin_after(highest_at(context, named, manifest))
             exchanges = stage_folders(context, building / _BUNDLE, folder.home)
+            _add_guarded(context, building / _BUNDLE, folder.home)
             shutil.rmtree(building / _BUNDLE)
             # A generation that is alone is live even before the pointer: what its folders are to become is noted first.
             intend(folder.home, folder.name_of(building), exchanges)
@@ -198,6 +204,7 @@ def _restored(
     try:
         rows = _built(context, named, found, manifest, building)
         exchanges = stage_folders(context, building / _BUNDLE, context.home)
+        _add_guarded(context, building / _BUNDLE, context.home)
         shutil.rmtree(building / _BUNDLE)
 
         note_origin(context.home, context.tenant, context.agent, line_of(manifest, found.journal))
@@ -225,6 +232,16 @@ def _restored(
         drop_kept(context, folder.drop_old())
     behind = alone or (bool(damaged) and whole != [True])
     return name, rows, tuple(one.live.name for one in exchanges), next(iter(later), None), behind
+
+
+def _add_guarded(context: SnapshotContext, extracted: Path, home: Path) -> None:
+    """Add the history of guarded files. If that fails the memory comes back all the same: it is worth more, and the
+    history stays in the snapshot."""
+    try:
+        if context.tenant == DEFAULT_TENANT:
+            merge_guarded(extracted, home)
+    except Fault as fault:
+        log.warning("restore: the history of guarded files was not added: %s", fault.message)
 
 
 def _take_along(context: SnapshotContext, database: Path, old: FrozenStore | None, damaged: Names) -> Iterator[bool]:

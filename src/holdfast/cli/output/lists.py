@@ -195,11 +195,43 @@ LISTINGS: dict[str, Listing] = {
         ),
         "No drill yet. Make one: holdfast drill",
     ),
+    "guarded places": Listing(
+        "places",
+        (
+            Column("place", _of("name"), whole=True),
+            Column("state", _of("state")),
+            Column("files", lambda row: row["files"]),
+            Column("removed", lambda row: row["removed"]),
+            Column("left out", lambda row: row["leftOut"]),
+            Column("versions", lambda row: row["versions"], spare=1),
+            Column("size", lambda row: size(row["size"])),
+            _when("takenAt"),
+            Column("message", _of("message"), spare=2),
+        ),
+        "Nothing is guarded yet. Begin with: holdfast guard add claude-code",
+    ),
+    "versions": Listing(
+        "files",
+        (
+            _when("takenAt"),
+            Column("change", _of("change"), whole=True),
+            Column("size", lambda row: size(row["size"])),
+            Column("file", _of("path"), whole=True),
+        ),
+        "Nothing is kept of it yet.",
+    ),
 }
 
 
 # Operations whose answers are such lists.
-PAGE_OF = {"memories": "memories", "sessions": "sessions", "snapshot_list": "snapshots", "drill_list": "drills"}
+PAGE_OF = {
+    "memories": "memories",
+    "sessions": "sessions",
+    "snapshot_list": "snapshots",
+    "drill_list": "drills",
+    "guard_list": "guarded places",
+    "guard_history": "versions",
+}
 
 
 def print_listing(page: str, answer: Json, console: Console | None = None, *, narrowed: bool = False) -> None:

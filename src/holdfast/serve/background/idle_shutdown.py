@@ -13,6 +13,7 @@ from holdfast.core.errors import Fault
 from holdfast.core.model import Caller
 from holdfast.core.ports import Clock
 from holdfast.engine import Engine
+from holdfast.snapshot.guard.guard_status import is_guarding
 from holdfast.snapshot.repo.context import snapshot_context
 from holdfast.snapshot.sync.send_backlog import waiting
 
@@ -66,6 +67,8 @@ class IdleStop(BackgroundThread):
             if not self._is_wanted():
                 self._stop_server()
                 return
+            if self._is_guarding():
+                continue
             idle = self._usage.idle_seconds()
             if idle >= self._seconds and (idle >= MOST_TIMES * self._seconds or not self._has_work()):
                 self._stop_server()
@@ -75,6 +78,13 @@ class IdleStop(BackgroundThread):
         """A folder that was removed, or put in another one's place, has no card that leads here."""
         card = self._engine.folder.card()
         return card is not None and card.get("pid") == os.getpid()
+
+    def _is_guarding(self) -> bool:
+        """Whether files of other programs are watched: they change also while this memory is not used."""
+        try:
+            return is_guarding(self._engine.path)
+        except Fault:
+            return False
 
     def _has_work(self) -> bool:
         try:

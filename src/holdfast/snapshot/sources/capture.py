@@ -11,6 +11,7 @@ from holdfast.snapshot.bundle import canonical
 from holdfast.snapshot.bundle.types import Capture, SkippedItem, StagedFile
 from holdfast.snapshot.repo.context import SnapshotContext
 from holdfast.snapshot.sources.config import MemoryFolder, sources_from
+from holdfast.snapshot.sources.guard_source import stage_guarded
 from holdfast.snapshot.sources.redact import redact_staged
 from holdfast.store.engine_port import OpenMemory
 from holdfast.store.portable import runtime_state
@@ -38,7 +39,7 @@ def capture_memory(context: SnapshotContext, staging: Path, *, redact: bool, che
 
 
 def capture_around(context: SnapshotContext, staging: Path, database: Path, *, redact: bool) -> Capture:
-    """The memory folders, and the runtime state as that database has it."""
+    """The memory folders, the history of guarded files, and the runtime state as that database has it."""
     state = _place(staging, STATE)
     try:
         state.write_bytes(canonical.dumps(runtime_state(database, context.tenant)))
@@ -52,7 +53,8 @@ def capture_around(context: SnapshotContext, staging: Path, database: Path, *, r
         left += captured.left
     limit = context.settings.snapshot_file_limit
     clean = redact_staged(staged, staging, left, apply=redact, limit=limit).capture
-    return Capture((StagedFile(STATE, "state", state), *clean.staged), clean.left, clean.redaction)
+    staged = [StagedFile(STATE, "state", state), *stage_guarded(context, staging), *clean.staged]
+    return Capture(tuple(staged), clean.left, clean.redaction)
 
 
 def folders_of(context: SnapshotContext) -> tuple[MemoryFolder, ...]:

@@ -13,7 +13,7 @@ from holdfast.snapshot.sources.memory_folder import CapturedFolder, MemoryFolder
 __all__ = ["CapturedFolder", "MemoryFolder", "Source", "sources_from"]
 
 # What Holdfast keeps in its data folder itself: the store, keys and snapshots are no memory folder.
-_OWN = re.compile(r"(?i)gen-.*|snapshots|keys|vault|lock|current|server\.json|\..*")
+_OWN = re.compile(r"(?i)gen-.*|snapshots|keys|vault|guard|lock|current|server\.json|\..*")
 _NAMED = re.compile(r"([A-Za-z0-9_-]{1,64})=(.+)")
 _LONGEST = 64
 

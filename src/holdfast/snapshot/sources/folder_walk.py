@@ -9,7 +9,7 @@ import errno
 import hashlib
 import os
 import stat
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -34,6 +34,12 @@ SPECIAL = "not a regular file"
 UNREADABLE = "unreadable"
 TOO_LARGE = "too large"
 CHANGED = "changed while it was read"
+REMOVED = "removed while it was read"
+
+
+# Why an entry is left out, by its path: a reason, OMITTED, or None if it is walked.
+Rule = Callable[[str], str | None]
+OMITTED = ""  # it is no part of the folder, and is not even reported
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,6 +50,7 @@ class WalkedFile:
     size: int
     folder: int  # handle of the folder it lies in
     name: str
+    status: os.stat_result
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,55 +61,87 @@ class CopiedFile:
     executable: bool
 
 
-def walk(root: Path) -> Iterator[WalkedFile | SkippedItem]:
-    """The files of a folder in the order of their names, without those of repositories in it."""
+def in_bundle(path: str) -> str | None:
+    """The rule of memory folders: what cannot stand in a bundle is left out, and a history is captured as one."""
+    if is_git(path.rsplit("/", 1)[-1]):
+        return "history of a repository inside the folder" if "/" in path else OMITTED
+    return path_fault(path)
+
+
+def _everywhere(path: str) -> bool:
+    return True
+
+
+def walk(
+    root: Path, rule: Rule = in_bundle, start: str = "", descend: Callable[[str], bool] = _everywhere
+) -> Iterator[WalkedFile | SkippedItem]:
+    """The files of a folder in the order of their names, without those of repositories in it.
+
+    A walk may start at a folder inside; it then goes where `descend` says, which is asked once for each folder.
+    """
     try:
-        handle = os.open(root, _FOLDER)
+        handle = open_folder(root, start)
     except FileNotFoundError:
         return
     except OSError:
-        yield SkippedItem(".", UNREADABLE)
+        yield SkippedItem(start or ".", UNREADABLE)
         return
-    for count, one in enumerate(_below(handle, "", 0)):
+    prefix = f"{start}/" if start else ""
+    for count, one in enumerate(_Walk(rule, descend).below(handle, prefix, prefix.count("/"))):
         if count >= FILES:
             yield SkippedItem(".", f"more than {FILES} files; the rest")
             return
         yield one
 
 
-def _below(handle: int, prefix: str, depth: int) -> Iterator[WalkedFile | SkippedItem]:
-    """The walk below one folder; closes its handle."""
-    try:
-        for name in sorted(os.listdir(handle)):
-            path = prefix + name
-            if is_git(name):
-                if prefix:
-                    yield SkippedItem(shown(path), "history of a repository inside the folder")
-            elif fault := path_fault(path):
-                yield SkippedItem(shown(path), fault)
-            else:
-                yield from _entry(handle, name, path, depth)
-    except OSError:
-        yield SkippedItem(shown(prefix.rstrip("/")) or ".", UNREADABLE)
-    finally:
-        os.close(handle)
+def open_folder(root: Path, inside: str = "") -> int:
+    """A handle of a folder below the root, each part opened from the one before, so that no link is followed."""
+    handle = os.open(root, _FOLDER)
+    for part in inside.split("/") if inside else ():
+        try:
+            handle, before = os.open(part, _FOLDER, dir_fd=handle), handle
+        except OSError:
+            os.close(handle)
+            raise
+        os.close(before)
+    return handle
 
 
-def _entry(handle: int, name: str, path: str, depth: int) -> Iterator[WalkedFile | SkippedItem]:
-    try:
-        status = os.stat(name, dir_fd=handle, follow_symlinks=False)
-        if stat.S_ISREG(status.st_mode):
-            yield WalkedFile(path, status.st_size, handle, name)
-        elif not stat.S_ISDIR(status.st_mode):
-            yield SkippedItem(path, LINK if stat.S_ISLNK(status.st_mode) else SPECIAL)
-        elif depth >= DEPTH:
-            yield SkippedItem(path, f"nested deeper than {DEPTH} folders")
-        else:
-            yield from _below(os.open(name, _FOLDER, dir_fd=handle), path + "/", depth + 1)
-    except FileNotFoundError:
-        return  # removed meanwhile: it is not part of this moment
-    except OSError:
-        yield SkippedItem(path, UNREADABLE)
+@dataclass(frozen=True, slots=True)
+class _Walk:
+    rule: Rule
+    descend: Callable[[str], bool]
+
+    def below(self, handle: int, prefix: str, depth: int) -> Iterator[WalkedFile | SkippedItem]:
+        """The walk below one folder; closes its handle."""
+        try:
+            for name in sorted(os.listdir(handle)):
+                path = prefix + name
+                fault = self.rule(path)
+                if fault is None:
+                    yield from self._entry(handle, name, path, depth)
+                elif fault != OMITTED:
+                    yield SkippedItem(shown(path), fault)
+        except OSError:
+            yield SkippedItem(shown(prefix.rstrip("/")) or ".", UNREADABLE)
+        finally:
+            os.close(handle)
+
+    def _entry(self, handle: int, name: str, path: str, depth: int) -> Iterator[WalkedFile | SkippedItem]:
+        try:
+            status = os.stat(name, dir_fd=handle, follow_symlinks=False)
+            if stat.S_ISREG(status.st_mode):
+                yield WalkedFile(path, status.st_size, handle, name, status)
+            elif not stat.S_ISDIR(status.st_mode):
+                yield SkippedItem(path, LINK if stat.S_ISLNK(status.st_mode) else SPECIAL)
+            elif depth >= DEPTH:
+                yield SkippedItem(path, f"nested deeper than {DEPTH} folders")
+            elif self.descend(path):
+                yield from self.below(os.open(name, _FOLDER, dir_fd=handle), path + "/", depth + 1)
+        except FileNotFoundError:
+            return  # removed meanwhile: it is not part of this moment
+        except OSError:
+            yield SkippedItem(path, UNREADABLE)
 
 
 def take(found: WalkedFile, limit: int, into: Path | None = None) -> CopiedFile | SkippedItem:
@@ -151,7 +190,7 @@ def _once(found: WalkedFile, limit: int, into: Path | None) -> CopiedFile | Skip
 
 def _why(error: OSError) -> str:
     if isinstance(error, FileNotFoundError):
-        return "removed while it was read"
+        return REMOVED
     # O_NOFOLLOW reports this for a link that was put in its place.
     return LINK if error.errno == errno.ELOOP else UNREADABLE
 

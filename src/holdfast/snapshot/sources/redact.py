@@ -177,25 +177,9 @@ class _RedactionRun:
 
     def _redact(self, source: Path) -> bool:
         """Put the clean text in the place of the file's text; whether that changed it."""
-        changed = scanned = False
-        with source.open("rb") as file:
-            for piece in pieces(file.read):
-                shown = clean(piece, self.counts)
-                scanned = scanned or shown is not None
-                changed = changed or (shown is not None and shown != piece)
+        changed, scanned = redact_file(source, self.into, self.counts)
         self.unscanned += not scanned and source.stat().st_size > 0
-        if changed:
-            self._rewrite(source)
         return changed
-
-    def _rewrite(self, source: Path) -> None:
-        with scratch_folder(self.into) as scratch:
-            with source.open("rb") as file, (scratch / "clean").open("xb") as out:
-                for piece in pieces(file.read):
-                    shown = clean(piece, Counter())
-                    out.write(piece if shown is None else shown)
-            (scratch / "clean").chmod(0o600)
-            (scratch / "clean").replace(source)
 
     def description(self, one: StagedFile) -> None:
         """What the folder is, with the paths that its files have now."""
@@ -218,6 +202,26 @@ class _RedactionRun:
             return tuple(sorted(path.removeprefix(prefix) for path in new))
 
         return replace(before, files=now(before.files), executable=now(before.executable))
+
+
+def redact_file(source: Path, into: Path, counts: Counts) -> tuple[bool, bool]:
+    """Put the clean text in the place of a file's text, with a scratch folder in `into`; whether that changed it, and
+    whether it is text at all. What was found is counted."""
+    changed = scanned = False
+    with source.open("rb") as file:
+        for piece in pieces(file.read):
+            shown = clean(piece, counts)
+            scanned = scanned or shown is not None
+            changed = changed or (shown is not None and shown != piece)
+    if changed:
+        with scratch_folder(into) as scratch:
+            with source.open("rb") as file, (scratch / "clean").open("xb") as out:
+                for piece in pieces(file.read):
+                    shown = clean(piece, Counter())
+                    out.write(piece if shown is None else shown)
+            (scratch / "clean").chmod(0o600)
+            (scratch / "clean").replace(source)
+    return changed, scanned
 
 
 def _folder_of(one: StagedFile) -> str:
