@@ -38,7 +38,7 @@ from holdfast.snapshot.resolve import SnapshotSelector
 from holdfast.snapshot.sync.vault_maintenance import prune_vault, sync, verify_all
 from holdfast.vault.local import LocalVault
 from holdfast.vault.objects import object_vault
-from holdfast.vault.restricted import AppendOnly
+from holdfast.vault.restriction import AppendOnly
 from holdfast.vault.wrapper import VaultWrapper
 
 pytestmark = pytest.mark.filterwarnings("ignore:Use 'content=:DeprecationWarning")

@@ -19,10 +19,11 @@ from holdfast.core.errors import Conflict, InvalidSettings, NotFound, VaultRefus
 from holdfast.core.ports import Protection
 from holdfast.core.system import SystemClock, SystemEntropy
 from holdfast.settings import load
+from holdfast.snapshot.chunks.leases import try_delete
 from holdfast.vault.credentials import with_credentials, with_only
 from holdfast.vault.local import LocalVault
 from holdfast.vault.objects import ObjectVault, object_vault
-from holdfast.vault.restricted import AppendOnly, try_delete
+from holdfast.vault.restriction import AppendOnly
 from holdfast.vault.vault_url import vault_from
 
 DAY = 86_400_000

@@ -21,7 +21,7 @@ from holdfast.vault.local import LocalVault
 from holdfast.vault.named_errors import NamedErrors
 from holdfast.vault.names import is_name
 from holdfast.vault.quota import Quota, RateLimitedVault, RequestRate
-from holdfast.vault.restricted import AppendOnly
+from holdfast.vault.restriction import AppendOnly
 from holdfast.vault.retry import RetryingVault
 
 KINDS = "a folder, file:///path, s3://bucket, gs://bucket, az://container, hf://datasets/owner/name or colony:label"

@@ -21,7 +21,6 @@ from io import BytesIO
 
 from holdfast.core.errors import Conflict, Fault, NotFound, SnapshotsBusy, VaultRefused
 from holdfast.core.ports import Clock, Entropy, Vault, VaultObject
-from holdfast.vault.restricted import try_delete
 from holdfast.vault.streams import read_whole
 
 LEASES, ENDED, CONDEMNED = "leases/", "ended/", "condemned/"
@@ -93,6 +92,17 @@ def end_lease(vault: Vault, name: str) -> None:
         prefix, _, lease = name.rpartition(LEASES)
         with suppress(Conflict):
             vault.put(f"{prefix}{ENDED}{lease}", BytesIO(b""))
+
+
+def try_delete(vault: Vault, name: str) -> bool:
+    """Whether the bytes are gone: they stay where this host, or its credential, may only add."""
+    if not vault.can.delete:
+        return False
+    try:
+        vault.delete(name)
+    except VaultRefused:
+        return False
+    return True
 
 
 def is_alive(one: VaultObject, clock: Clock) -> bool:

@@ -15,12 +15,12 @@ from io import BytesIO
 from holdfast.core.errors import Conflict, NotFound, SnapshotDamaged, SnapshotTooNew
 from holdfast.core.ports import Vault
 from holdfast.core.times import DAY_MS
+from holdfast.snapshot.chunks.leases import try_delete
 from holdfast.snapshot.journal.journal_layout import JournalObject, last_number, list_journal, object_name, read_object
 from holdfast.snapshot.journal.journal_lines import JournalLine, PlacedSnapshot, last_written, placed, read_lines
 from holdfast.snapshot.journal.piece import read_pieces
 from holdfast.snapshot.remote.transfer import list_vault, vaulted_manifest, with_packs
 from holdfast.snapshot.repo.repository import SnapshotRepository
-from holdfast.vault.restricted import try_delete
 
 TOGETHER = 64  # objects that become one
 MOST_BYTES = 4_000_000  # of an object that is still put together with others

@@ -43,7 +43,7 @@ from holdfast.snapshot.repo.lock import SnapshotLock
 from holdfast.snapshot.repo.paths import SHELVES
 from holdfast.snapshot.repo.snapshot_files import SnapshotFiles, read_files
 from holdfast.vault.local import LocalVault
-from holdfast.vault.restricted import ReadOnly
+from holdfast.vault.restriction import ReadOnly
 
 # Below, chunks would save little and cost several requests more, and four small files can be read by any tool.
 _WORTH_CHUNKS = 4 << 20

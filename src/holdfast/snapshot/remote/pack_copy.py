@@ -12,7 +12,7 @@ from holdfast.core.errors import NotFound, SnapshotDamaged, SnapshotsBusy, Vault
 from holdfast.core.ports import Upload, Vault
 from holdfast.snapshot.bundle.hashed_copy import checked
 from holdfast.snapshot.bundle.types import Manifest
-from holdfast.snapshot.chunks.leases import condemned, leased, nowhere
+from holdfast.snapshot.chunks.leases import condemned, leased, nowhere, try_delete
 from holdfast.snapshot.chunks.pack_download import vaulted_chunk_index, vaulted_packs
 from holdfast.snapshot.chunks.packfile import PackEntry
 from holdfast.snapshot.chunks.reader import PACKS
@@ -21,7 +21,6 @@ from holdfast.snapshot.remote.cache_rebuild import believe_again, trusted_packs
 from holdfast.snapshot.remote.transfer import deliver, prefix_of, take_out
 from holdfast.snapshot.repo.context import SnapshotContext
 from holdfast.snapshot.repo.snapshot_files import SnapshotFiles
-from holdfast.vault.restricted import try_delete
 
 _CHUNK = 1 << 20
 

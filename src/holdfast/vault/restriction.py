@@ -7,7 +7,7 @@ from dataclasses import replace
 from typing import BinaryIO
 
 from holdfast.core.errors import VaultRefused
-from holdfast.core.ports import Capabilities, Upload, Vault, VaultState
+from holdfast.core.ports import Capabilities, Upload, VaultState
 from holdfast.vault.names import check_name
 from holdfast.vault.wrapper import VaultWrapper
 
@@ -61,14 +61,3 @@ def _add_only(name: str) -> VaultRefused:
         f"vault: {name} was not removed: this host may only add (HOLDFAST_VAULT_APPEND_ONLY)",
         hint="Prune with keys that may delete: holdfast vault prune --credentials FILE",
     )
-
-
-def try_delete(vault: Vault, name: str) -> bool:
-    """Whether the bytes are gone: they stay where this host, or its credential, may only add."""
-    if not vault.can.delete:
-        return False
-    try:
-        vault.delete(name)
-    except VaultRefused:
-        return False
-    return True
