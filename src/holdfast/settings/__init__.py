@@ -100,6 +100,7 @@ class Settings:
     guard_bytes: int
     vault: str
     vault_credentials: str
+    vault_append_only: bool
     vault_endpoint: str
     vault_layout: str
     vault_region: str
