@@ -404,6 +404,7 @@ BROAD = {
     "holdfast.serve.http.write_batcher._carry_together": "as above: nobody on the lane may wait for ever",
     "holdfast.serve.events.broker._work": "a bug, or a store that was just closed, must not end all sending",
     "holdfast.serve.background.drill_schedule._loop": "a bug in one look must not end all later ones",
+    "holdfast.serve.background.guard_watch._loop": "a bug in one look must not end all later ones",
     "holdfast.serve.background.learning_thread._loop": "a bug in one step must not end all later ones",
     "holdfast.serve.background.vector_worker._loop": "a broken model must not end all later runs",
     "holdfast.serve.background.maintenance._loop": "a bug in one run must not end all later ones",

@@ -107,7 +107,7 @@ def test_a_place_that_goes_and_comes_back_is_reported_and_watched_again(tmp_path
         place.mkdir()
         (place / "new.md").write_text("new\n")
         until(lambda: server.newest(place, "new.md") == ("kept", 4), "it is looked through")
-        assert server.state(place) == "on"
+        until(lambda: server.state(place) == "on", "it is no longer missing")
         (place / "next.md").write_text("next\n")
         until(lambda: server.newest(place, "next.md") == ("kept", 5), "and watched")
 

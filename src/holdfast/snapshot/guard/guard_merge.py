@@ -14,7 +14,7 @@ from pathlib import Path
 from holdfast.core.errors import DataDamaged
 from holdfast.snapshot.guard.guard_places import safe_path
 from holdfast.snapshot.guard.guard_take import cut_file
-from holdfast.snapshot.sources.guard_source import MEMBER
+from holdfast.snapshot.sources.capture import GUARDED
 from holdfast.store.guard.guard_history import GuardHistory, history_path
 from holdfast.store.guard.guard_records import FileVersion, GuardedFile, GuardedPlace, NewVersion
 
@@ -28,7 +28,7 @@ def merge_guarded(extracted: Path, home: Path) -> int:
         DataDamaged: the snapshot's history is damaged; what was added before it stays.
         StorageFull, StorageFailed: it cannot be written.
     """
-    source = extracted / MEMBER
+    source = extracted / GUARDED
     if not source.is_file():
         return 0
     added = 0

@@ -11,13 +11,14 @@ from holdfast.snapshot.bundle import canonical
 from holdfast.snapshot.bundle.types import Capture, SkippedItem, StagedFile
 from holdfast.snapshot.repo.context import SnapshotContext
 from holdfast.snapshot.sources.config import MemoryFolder, sources_from
-from holdfast.snapshot.sources.guard_source import stage_guarded
 from holdfast.snapshot.sources.redact import redact_staged
 from holdfast.store.engine_port import OpenMemory
+from holdfast.store.guard.guard_copy import copy_history
 from holdfast.store.portable import runtime_state
 
 STORE = "store/memory.db"
 STATE = "state/runtime.json"
+GUARDED = "state/guard.db"
 
 
 def capture_memory(context: SnapshotContext, staging: Path, *, redact: bool, check: bool = True) -> Capture:
@@ -53,8 +54,11 @@ def capture_around(context: SnapshotContext, staging: Path, database: Path, *, r
         left += captured.left
     limit = context.settings.snapshot_file_limit
     clean = redact_staged(staged, staging, left, apply=redact, limit=limit).capture
-    staged = [StagedFile(STATE, "state", state), *stage_guarded(context, staging), *clean.staged]
-    return Capture(tuple(staged), clean.left, clean.redaction)
+    own = [StagedFile(STATE, "state", state)]
+    # Redacted when the files were taken, and no text: it is not looked through once more.
+    if copy_history(context.home, context.tenant, staging / GUARDED):
+        own.append(StagedFile(GUARDED, "state", staging / GUARDED))
+    return Capture((*own, *clean.staged), clean.left, clean.redaction)
 
 
 def folders_of(context: SnapshotContext) -> tuple[MemoryFolder, ...]:

@@ -14,7 +14,7 @@ from holdfast.core.disk import disk_faults, write_durably
 from holdfast.core.errors import StorageFailed
 from holdfast.snapshot.repo.context import SnapshotContext
 from holdfast.snapshot.sources.capture import folders_of
-from holdfast.snapshot.sources.guard_source import guarded_tag
+from holdfast.store.guard.guard_copy import history_tag
 
 SEEN = "seen"
 
@@ -28,7 +28,7 @@ def seen_now(context: SnapshotContext) -> str:
         tag.update(source.name.encode())
         for line in _files(source.path):
             tag.update(line.encode("utf-8", "surrogateescape"))
-    tag.update(guarded_tag(context).encode())
+    tag.update(history_tag(context.home, context.tenant).encode())
     return tag.hexdigest()
 
 
