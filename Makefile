@@ -97,6 +97,7 @@ bench: $(DEV_STAMP) weights weights-minilm
 	$(BIN)/python bench/journal.py --page
 	$(BIN)/python bench/redaction.py
 	$(BIN)/python bench/learning.py
+	$(BIN)/python bench/guard.py --page
 	$(BIN)/python bench/mechanisms.py
 	$(BIN)/python bench/colony.py
 	$(BIN)/python bench/chats.py

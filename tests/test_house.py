@@ -148,7 +148,11 @@ def test_no_module_is_called_by_a_word_that_only_its_authors_know() -> None:
 # What it stands on
 
 # Packages of which private parts are used, and where: a new release may change these without a word.
-PRIVATE_PARTS = {"uvicorn": "serve/http/listener", "nats-py": "serve/events/nats", "watchfiles": "serve/background/guard_watch"}
+PRIVATE_PARTS = {
+    "uvicorn": "serve/http/listener",
+    "nats-py": "serve/events/nats",
+    "watchfiles": "serve/background/guard_watch",
+}
 
 
 @pytest.mark.parametrize("package", PRIVATE_PARTS)

@@ -16,6 +16,7 @@ from functools import partial
 from pathlib import Path
 
 from generation_points import RESTORE_SYSCALLS, fail_restore, kill_restore
+from guard_points import GUARD_SCENARIOS, GUARD_SYSCALLS
 from journal_points import JOURNAL_SCENARIOS, JOURNAL_SYSCALLS
 from kill_points import SYSCALLS, Outcome, fail_remember, kill_remember, kill_serve
 from repo_points import SHELF_SCENARIOS
@@ -60,7 +61,7 @@ def sweep(name: str, syscall: str) -> Line:
     with tempfile.TemporaryDirectory(prefix="holdfast-sweep-") as folder:
         for when in range(1, MOST_POINTS):
             try:
-                outcome = {**SCENARIOS, **RESTORES, **SNAPSHOT_SCENARIOS, **JOURNAL_SCENARIOS}[name](
+                outcome = {**SCENARIOS, **RESTORES, **SNAPSHOT_SCENARIOS, **JOURNAL_SCENARIOS, **GUARD_SCENARIOS}[name](
                     Path(folder), syscall, when
                 )
             except Exception as error:  # noqa: BLE001 - every kind of breakage is what is looked for
@@ -78,6 +79,7 @@ def main() -> int:
     wanted += [(name, syscall) for name in RESTORES for syscall in RESTORE_SYSCALLS]
     wanted += [(name, syscall) for name in SNAPSHOT_SCENARIOS for syscall in SNAPSHOT_SYSCALLS]
     wanted += [(name, syscall) for name in JOURNAL_SCENARIOS for syscall in JOURNAL_SYSCALLS]
+    wanted += [(name, syscall) for name in GUARD_SCENARIOS for syscall in GUARD_SYSCALLS]
     wanted = [one for one in wanted if all(word in one[0] for word in sys.argv[1:])]
     points = faults = 0
     with ThreadPoolExecutor(WORKERS) as pool:

@@ -131,7 +131,9 @@ def prepare(home: Path, nexo: Path) -> Prepared:
     finally:
         engine.close()
     (home / "vault").mkdir()  # empty: a folder that does not exist is none
-    return Prepared(home, {**ids, "transcripts": str(transcripts(home)), "back": str(home.parent / "back"), "nexo": str(nexo)})
+    return Prepared(
+        home, {**ids, "transcripts": str(transcripts(home)), "back": str(home.parent / "back"), "nexo": str(nexo)}
+    )
 
 
 def _keep_a_damaged_one(engine: Engine) -> None:

@@ -20,6 +20,7 @@ from holdfast.ops.server.admin import quota_health
 from holdfast.recall.check.check_report import read_report
 from holdfast.serve.events.broker import Broker
 from holdfast.snapshot.drill.drill_status import drill_status
+from holdfast.snapshot.guard.guard_status import guard_report
 from holdfast.snapshot.repo.context import SnapshotContext, snapshot_context
 from holdfast.snapshot.status import age_of_newest
 from holdfast.snapshot.sync.send_backlog import waiting
@@ -89,6 +90,7 @@ def _snapshots(engine: Engine) -> Iterator[str]:
     yield from gauge("holdfast_snapshots_waiting", {(): sum(len(waiting(context)) for context in contexts)})
     yield from _drills(contexts)
     yield from _recall(contexts)
+    yield from _guard(engine)
 
 
 def _drills(contexts: list[SnapshotContext]) -> Iterator[str]:
@@ -96,6 +98,15 @@ def _drills(contexts: list[SnapshotContext]) -> Iterator[str]:
     ages = [one.unproven_ms / 1000 for one in found if one.proven]
     yield from gauge("holdfast_drill_age_seconds", {(): max(ages)} if ages else {})
     yield from gauge("holdfast_drill_failed", {(): sum(one.failed is not None for one in found)})
+
+
+def _guard(engine: Engine) -> Iterator[str]:
+    found = guard_report(snapshot_context(engine.context(Caller(name="metrics"))), engine.guard)
+    if found.places or found.fault:
+        yield from gauge("holdfast_guard_places", {(): len(found.active)})
+        yield from gauge("holdfast_guard_left_out", {(): found.left})
+        yield from gauge("holdfast_guard_bytes", {(): found.bytes})
+        yield from gauge("holdfast_guard_failed", {(): int(bool(found.fault))})
 
 
 def _recall(contexts: list[SnapshotContext]) -> Iterator[str]:

@@ -88,6 +88,8 @@ def print_dashboard(answer: Json, place: str, console: Console | None = None) ->
     out.head("Safety")
     out.line(_snapshots(answer["snapshots"]))
     out.line(f"restore: {proven(answer['snapshots']['drill'], answer['now'])}")
+    if guard := answer["snapshots"].get("guard"):  # an older server has none
+        out.line(f"guard: {guarded(guard, answer['now'])}")
     out.line(f"index: {answer['index']['pending']:,} pending, model {answer['index']['model']}")
     if "disk" in answer:
         disk = answer["disk"]
@@ -140,6 +142,16 @@ def _snapshots(state: Json) -> str:
         f"snapshots: {state['count']}, {size(state['bytes'])}; the last intact one {age(newest['ageMs'])} old, "
         f"{how}, {sealed}; copied to {one_line(state['vault'] or 'no other location', 200)}"
     )
+
+
+def guarded(guard: Json, now: str) -> str:
+    """How much of other programs' files is kept."""
+    taken = ""
+    if guard["takenAt"]:
+        ago = age(max(0, parse_time(now, "now") - parse_time(guard["takenAt"], "takenAt")))
+        taken = f", last change taken {ago} ago"
+    left = f", {guard['leftOut']} left out" if guard["leftOut"] else ""
+    return f"{guard['places']} places, {guard['files']:,} files{taken}{left}"
 
 
 def proven(drill: Json, now: str) -> str:

@@ -10,7 +10,7 @@ import dataclasses
 from typing import TYPE_CHECKING
 
 from holdfast.cli.command_table import endpoint
-from holdfast.cli.commands.dashboard import age, proven
+from holdfast.cli.commands.dashboard import age, guarded, proven
 from holdfast.cli.memory_location import connection_of, settings_of
 from holdfast.cli.output.folder_hints import answer_with_folder, with_folder
 from holdfast.cli.output.render import print_json, print_lines, size
@@ -61,6 +61,8 @@ def lines_of(answer: Json) -> list[str]:
     lines += [f"memory: {counts or 'cannot be read'}", f"snapshots: {_snapshots(answer['snapshots'])}"]
     if answer["snapshots"]["newest"]:
         lines.append(f"restore: {proven(answer['snapshots']['drill'], answer['now'])}")
+    if guard := answer["snapshots"].get("guard"):
+        lines.append(f"guard: {guarded(guard, answer['now'])}")
     if "spool" in answer:
         lines.append(f"spool: {_spool(answer['spool'])}")
     for one in answer["warnings"]:

@@ -156,6 +156,8 @@ def _health_warnings(ctx: CallContext) -> list[str]:
     context = snapshot_context(ctx)
     drill = drill_status(context)
     alarm = [f"{drill.alarm}. {drill.remedy}"] if drill.alarm else []
+    if ctx.guard.fault and ctx.caller.may("root"):
+        alarm.append(f"Guarded files are not taken: {ctx.guard.fault}")
     return [*alarm, *(key_texts(context) if ctx.caller.may("admin") else [])]
 
 

@@ -21,6 +21,7 @@ from holdfast.recall.check.check_report import read_report
 from holdfast.recall.views.growth import Growth, growth
 from holdfast.snapshot.damaged_generations import damaged_generations, live_name
 from holdfast.snapshot.drill.drill_status import DrillStatus, drill_status
+from holdfast.snapshot.guard.guard_status import GuardStatus, guard_report
 from holdfast.snapshot.recovery.auto_restore import first_restore
 from holdfast.snapshot.repo.context import snapshot_context
 from holdfast.snapshot.repo.key_warnings import key_warnings
@@ -59,6 +60,14 @@ class DrillShape(TypedDict):
     last: str | None  # what came of the newest drill: restored, locked, failed
 
 
+class GuardShape(TypedDict):
+    places: int  # that are watched
+    files: int
+    leftOut: int
+    takenAt: str | None  # when a change was taken last
+    fault: str | None  # why nothing is taken
+
+
 class SnapshotHealth(TypedDict):
     count: int
     bytes: int
@@ -66,6 +75,7 @@ class SnapshotHealth(TypedDict):
     damaged: list[str]
     everySeconds: int  # 0: none is made automatically
     drill: DrillShape
+    guard: GuardShape | None  # for root alone; none where nothing is guarded
     vault: str | None  # where copies go; callers other than root see only whether there is one
     path: str | None
 
@@ -175,6 +185,7 @@ def _snapshot_shape(ctx: CallContext, repo: RepositoryHealth) -> SnapshotHealth:
         "damaged": list(repo.damaged),
         "everySeconds": ctx.settings.snapshot_every,
         "drill": _drill_shape(_drill(ctx)),
+        "guard": _guard_shape(_guard(ctx)),
         "vault": (place if root else "yes") if place else None,
         "path": str(snapshot_context(ctx).repo.root) if root and ctx.live else None,
     }
@@ -182,6 +193,23 @@ def _snapshot_shape(ctx: CallContext, repo: RepositoryHealth) -> SnapshotHealth:
 
 def _drill(ctx: CallContext) -> DrillStatus:
     return drill_status(snapshot_context(ctx)) if ctx.live else DrillStatus()
+
+
+def _guard(ctx: CallContext) -> GuardStatus:
+    """Files of the user who runs the server: nothing of them is reported to others."""
+    return guard_report(snapshot_context(ctx), ctx.guard) if ctx.live and ctx.caller.may("root") else GuardStatus()
+
+
+def _guard_shape(state: GuardStatus) -> GuardShape | None:
+    if not state.places and not state.fault:
+        return None
+    return {
+        "places": len(state.active),
+        "files": state.files,
+        "leftOut": state.left,
+        "takenAt": None if state.taken_at is None else iso(state.taken_at),
+        "fault": state.fault or None,
+    }
 
 
 def _drill_shape(state: DrillStatus) -> DrillShape:
@@ -319,6 +347,7 @@ def _measured(
         encrypted=newest is not None and newest.encrypted,
         embedder=ctx.embedder is not None,
         drill=_drill(ctx),
+        guard=_guard(ctx),
         recall=read_report(ctx.live.path, ctx.tenant) if ctx.live else None,
         spooled=state["spool"]["waiting"],
         restored=_restored(ctx),

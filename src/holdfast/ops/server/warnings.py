@@ -14,6 +14,7 @@ from holdfast.core.model import Json
 from holdfast.core.times import DAY_MS
 from holdfast.recall.check.check_report import CheckReport
 from holdfast.snapshot.drill.drill_status import DrillStatus
+from holdfast.snapshot.guard.guard_status import GuardStatus
 from holdfast.snapshot.repo.key_warnings import KeyWarning
 
 Level = Literal["error", "warning", "note"]
@@ -76,6 +77,7 @@ class Measured:
     restored: str = ""  # the message about a restore that no caller requested
     quotas: tuple[tuple[str, int, int], ...] = ()  # what is limited, how much is used, and the limit
     drill: DrillStatus = field(default_factory=DrillStatus)
+    guard: GuardStatus = field(default_factory=GuardStatus)
     recall: CheckReport | None = None  # the last check of the kept questions
     unspooled: int = 0  # those that it could not process, or that found no room
 
@@ -83,7 +85,8 @@ class Measured:
 def warnings(found: Measured) -> list[Warned]:
     """The worst first."""
     every = [*_storage(found), *_quotas(found), *_backlog(found), *_hooks(found), *_snapshots(found)]
-    every += [*_vault(found), *_journal(found), *_drills(found), *_recall(found), *_keys(found), *_advice(found)]
+    every += [*_vault(found), *_journal(found), *_drills(found), *_guard(found), *_recall(found), *_keys(found)]
+    every += _advice(found)
     return sorted(every, key=lambda one: ("error", "warning", "note").index(one.level))
 
 
@@ -245,6 +248,27 @@ def _drills(found: Measured) -> Iterator[Warned]:
             "Keep the server running, or restore a snapshot beside the live memory now: holdfast drill",
             {"days": days},
         )
+
+
+def _guard(found: Measured) -> Iterator[Warned]:
+    guard, see = found.guard, "See which and why: holdfast guard status"
+    if guard.fault:
+        yield Warned("guard_fault", "error", f"Guarded files are not taken: {guard.fault}", see, {"why": guard.fault})
+    if guard.missing:
+        names = ", ".join(guard.missing)
+        yield Warned(
+            "guard_missing",
+            "warning",
+            f"The folder of a guarded place does not exist: {names}",
+            "Bring it back with holdfast guard restore, or stop guarding it with holdfast guard remove.",
+            {"names": names},
+        )
+    if guard.scanned:
+        hint = "Changes are found once a minute. Raise the limits of the kernel, or guard fewer folders."
+        yield Warned("guard_unwatched", "warning", f"Guarded places are not watched: {guard.scanned}", hint)
+    if guard.left:
+        message = f"Guarded files that are not taken: {guard.left}"
+        yield Warned("guard_left", "note", message, see, {"count": guard.left})
 
 
 def _recall(found: Measured) -> Iterator[Warned]:

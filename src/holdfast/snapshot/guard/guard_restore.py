@@ -19,7 +19,7 @@ from typing import Any, Literal
 
 import orjson
 
-from holdfast.core.disk import disk_faults, make_folder, sync_folder, write_durably
+from holdfast.core.disk import alone_in, disk_faults, make_folder, sync_folder, write_durably
 from holdfast.core.errors import Conflict, DataDamaged, NotFound
 from holdfast.snapshot.guard.guard_places import TEMPORARY, root_of, safe_path
 from holdfast.snapshot.guard.guard_take import original_hash, own_key
@@ -32,6 +32,7 @@ from holdfast.store.guard.guard_records import FileVersion, GuardedFile, Guarded
 UNDO = "undo"
 MOST_UNDOS = 5
 _PLAN = "plan.json"
+_WRITTEN = f"{TEMPORARY}new"  # in the folder of a file that is just written
 _PIECE = 1 << 20
 _READ = os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC
 _NEW = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC
@@ -64,8 +65,9 @@ def version_at(history: GuardHistory, file: GuardedFile, at: int | None) -> File
     versions = history.versions(file)
     if at is None:
         return next((one for one in reversed(versions) if not one.gone), None)
-    past = [one for one in versions if one.taken_at <= at]
-    return past[-1] if past and not past[-1].gone else None
+    # By their times, as lists show them, also if a clock was set back between two.
+    last = max((one for one in versions if one.taken_at <= at), key=lambda one: (one.taken_at, one.id), default=None)
+    return last if last is not None and not last.gone else None
 
 
 def plan_restore(
@@ -116,24 +118,28 @@ def restore_files(context: SnapshotContext, history: GuardHistory, steps: Iterab
         StorageFull, StorageFailed: a file cannot be written; it is as it was.
     """
     steps = [one for one in steps if one.writes]
-    undo = _new_undo(context.home)
     with disk_faults("guard: restore files"):
-        target.mkdir(parents=True, exist_ok=True)
-        _set_aside(undo, steps, target)
-        for step in steps:
-            _write(target, step.file.name, history.read(step.version), step.version.mode, step.version.mtime)
+        make_folder(context.home / FOLDER / UNDO)
+        with alone_in(context.home / FOLDER / UNDO):
+            return _restore(context, history, steps, target)
+
+
+def _restore(context: SnapshotContext, history: GuardHistory, steps: list[RestoreStep], target: Path) -> str:
+    undo = _new_undo(context.home)
+    target.mkdir(parents=True, exist_ok=True)
+    _set_aside(undo, steps, target)
+    for step in steps:
+        _write(target, step.file.name, history.read(step.version), step.version.mode, step.version.mtime)
     _drop_old(context.home)
     return undo.name
 
 
 def _new_undo(home: Path) -> Path:
     folder = home / FOLDER / UNDO
-    with disk_faults("guard: set aside what is there"):
-        make_folder(folder)
-        for leftover in folder.glob(".*"):
-            shutil.rmtree(leftover, ignore_errors=True)
-        made = folder / f"{max([0, *_undos(folder)]) + 1:06}"
-        made.with_name(f".{made.name}").mkdir(mode=0o700)
+    for leftover in folder.glob(".*"):
+        shutil.rmtree(leftover, ignore_errors=True)
+    made = folder / f"{max([0, *_undos(folder)]) + 1:06}"
+    made.with_name(f".{made.name}").mkdir(mode=0o700)
     return made
 
 
@@ -175,11 +181,9 @@ def _write(target: Path, name: str, pieces: Iterator[bytes], mode: int, mtime: i
     """Put a file in its place in one step, through folders that are no links; what is missing of them is made."""
     above, _, base = name.rpartition("/")
     folder = _made_folder(target, above)
-    temporary = f"{TEMPORARY}{os.getpid()}"
     try:
-        with suppress(FileNotFoundError):
-            os.unlink(temporary, dir_fd=folder)
-        with os.fdopen(os.open(temporary, _NEW, 0o600, dir_fd=folder), "wb") as file:
+        _drop_leftover(folder)
+        with os.fdopen(os.open(_WRITTEN, _NEW, 0o600, dir_fd=folder), "wb") as file:
             try:
                 for piece in pieces:
                     file.write(piece)
@@ -189,12 +193,18 @@ def _write(target: Path, name: str, pieces: Iterator[bytes], mode: int, mtime: i
                 os.utime(file.fileno(), ns=(mtime, mtime))
                 os.fsync(file.fileno())
             except BaseException:
-                os.unlink(temporary, dir_fd=folder)
+                os.unlink(_WRITTEN, dir_fd=folder)
                 raise
-        os.rename(temporary, base, src_dir_fd=folder, dst_dir_fd=folder)
+        os.rename(_WRITTEN, base, src_dir_fd=folder, dst_dir_fd=folder)
         os.fsync(folder)
     finally:
         os.close(folder)
+
+
+def _drop_leftover(folder: int) -> None:
+    """Remove what a killed restore was writing there: the same restore again, or its undo, comes to the same folder."""
+    with suppress(FileNotFoundError):
+        os.unlink(_WRITTEN, dir_fd=folder)
 
 
 def _made_folder(target: Path, inside: str) -> int:
@@ -219,29 +229,37 @@ def undo_restore(context: SnapshotContext) -> tuple[Path, int]:
         StorageFull, StorageFailed: a file cannot be written; the undo can be repeated.
     """
     folder = context.home / FOLDER / UNDO
+    with disk_faults("guard: undo a restore"):
+        make_folder(folder)
+        with alone_in(folder):
+            return _undo(folder)
+
+
+def _undo(folder: Path) -> tuple[Path, int]:
     undos = _undos(folder)
     if not undos:
         raise NotFound("guard: there is no restore to undo")
     undo = folder / f"{undos[-1]:06}"
     target, rows = _read_plan(undo)
-    with disk_faults("guard: undo a restore"):
-        for number, (name, before) in enumerate(rows):
-            if before is not None:
-                with (undo / str(number)).open("rb") as data:
-                    _write(target, name, iter(lambda data=data: data.read(_PIECE), b""), *before)  # type: ignore[misc]
-            else:
-                with suppress(FileNotFoundError):
-                    _remove(target, name)
-        undo.rename(folder / f".{undo.name}")
-        sync_folder(folder)
-        shutil.rmtree(folder / f".{undo.name}", ignore_errors=True)
+    for number, (name, before) in enumerate(rows):
+        if before is None:
+            with suppress(FileNotFoundError):
+                _remove(target, name)
+            continue
+        with (undo / str(number)).open("rb") as data:
+            _write(target, name, iter(lambda data=data: data.read(_PIECE), b""), *before)  # type: ignore[misc]
+    undo.rename(folder / f".{undo.name}")
+    sync_folder(folder)
+    shutil.rmtree(folder / f".{undo.name}", ignore_errors=True)
     return target, len(rows)
 
 
 def _remove(target: Path, name: str) -> None:
     folder = open_folder(target, name.rpartition("/")[0])
     try:
-        os.unlink(os.path.basename(name), dir_fd=folder)
+        _drop_leftover(folder)
+        with suppress(FileNotFoundError):
+            os.unlink(os.path.basename(name), dir_fd=folder)
         os.fsync(folder)
     finally:
         os.close(folder)

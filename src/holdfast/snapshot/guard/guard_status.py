@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from holdfast.core.background import GuardProgress, GuardWatchState
+from holdfast.core.errors import Fault
 from holdfast.core.model import DEFAULT_TENANT
 from holdfast.snapshot.repo.context import SnapshotContext
 from holdfast.store.guard.guard_history import GuardHistory, history_path
@@ -42,6 +43,14 @@ class GuardStatus:
         return sum(one.totals.left for one in self.active)
 
     @property
+    def files(self) -> int:
+        return sum(one.totals.files for one in self.active)
+
+    @property
+    def bytes(self) -> int:
+        return sum(one.totals.bytes for one in self.places)
+
+    @property
     def missing(self) -> tuple[str, ...]:
         return tuple(one.place.name for one in self.active if one.watch is not None and one.watch.way == "missing")
 
@@ -49,6 +58,14 @@ class GuardStatus:
     def scanned(self) -> str:
         """Why places are looked through instead of watched; "" if none is."""
         return next((one.watch.fault for one in self.active if one.watch and one.watch.way == "scanned"), "")
+
+
+def guard_report(context: SnapshotContext, progress: GuardProgress) -> GuardStatus:
+    """The same for those who report on much else: a damaged history is a fault of the guard, not of the report."""
+    try:
+        return guard_status(context, progress)
+    except Fault as fault:
+        return GuardStatus(fault=fault.message)
 
 
 def guard_status(context: SnapshotContext, progress: GuardProgress) -> GuardStatus:

@@ -139,12 +139,21 @@ function Snapshots({ snapshots, say }) {
           <${Mark} good=${newest.encrypted} words=${["encrypted", "plain"]} say=${say} />`
         : html`<span class="badge warn">${say("noSnapshot")}</span>`}</dd>
       <dt>${say("proven")}</dt><dd><${Proven} drill=${snapshots.drill} say=${say} /></dd>
+      ${snapshots.guard && html`<dt>${say("guard")}</dt><dd><${Guard} guard=${snapshots.guard} say=${say} /></dd>`}
       <dt>${say("kept")}</dt><dd>${say("keptText", { count: snapshots.count, size: bytes(snapshots.bytes, say) })}</dd>
       <dt>${say("schedule")}</dt><dd>${schedule(snapshots.everySeconds, say)}</dd>
       ${snapshots.path && html`<dt>${say("where")}</dt><dd><${Text} value=${snapshots.path} kind="code" /></dd>`}
       <dt>${say("vault")}</dt><dd>${snapshots.vault === "yes" ? say("yes") : snapshots.vault ? html`<${Text} value=${snapshots.vault} kind="code" />` : html`<span class="faint">${say("noVault")}</span>`}</dd>
     </dl>
   </section>`;
+}
+
+// Files of other programs: how many are kept, and when a change was taken.
+function Guard({ guard, say }) {
+  return html`${say("guardText", { places: guard.places, files: guard.files })}
+    ${guard.takenAt && html` · <${Time} value=${guard.takenAt} say=${say} />`}
+    ${guard.leftOut ? html` <span class="faint">${say("guardLeft", { count: guard.leftOut })}</span>` : null}
+    ${guard.fault && html` <span class="badge bad">${say("guardFault")}</span>`}`;
 }
 
 // When a restore was last seen to work, and what it answered.
