@@ -30,7 +30,7 @@ sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "tests"))
 
 import numpy as np  # noqa: E402
 from postgres_server import new_schema  # noqa: E402
-from scale import fill, put_vectors, questions, texts  # noqa: E402
+from scale import fill, put_vectors, texts  # noqa: E402
 from talk import turn  # noqa: E402
 from vectors import made_seeds, mixed  # noqa: E402
 from world import World  # noqa: E402
@@ -257,17 +257,8 @@ def fetch() -> object:
 
 
 @cache
-def _questions() -> list[str]:
-    return questions(10)
-
-
-@cache
 def _texts() -> list[str]:
     return list(texts(10, 3))
-
-
-def word_search() -> object:
-    return [large().call("search", query=one, project="large", limit=10) for one in _questions()]
 
 
 def asked_again() -> object:
@@ -364,7 +355,6 @@ MECHANISMS: dict[str, tuple[Work, Without, Callable[[], float], int]] = {
         5,
     ),
     "packs fetched four at once": (fetch, changed("snapshot.chunks.pack_download.ThreadPoolExecutor", Inline), WALL, 5),
-    "bounds of a search kept": (word_search, changed("store.fulltext.parts.Part.keep", lambda *_: None), CPU, 15),
     "vectors of questions kept": (
         asked_again,
         changed("index.local_embedder._QueryCache.get", lambda *_: None),
