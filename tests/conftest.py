@@ -126,6 +126,13 @@ def objects(tmp_path_factory: pytest.TempPathFactory) -> Iterator[ObjectServer]:
         server.stop()
 
 
+@pytest.fixture(scope="session")
+def locked_objects(objects: ObjectServer) -> ObjectServer:
+    """The same server, with the bucket that keeps what is put into it."""
+    objects.make_locked_bucket()
+    return objects
+
+
 @pytest.fixture
 def hub() -> Iterator[HubServer]:
     server = HubServer()
