@@ -44,9 +44,7 @@ def test_a_filter_finds_its_records_after_many_other_filters_were_asked_for(stor
 
 
 def test_what_lies_in_bounds_follows_every_write(store: SqliteStore) -> None:
-    bounds = [
-        [Condition("project", "=", f"p{number}"), Condition("latest", "=", True)] for number in range(10)
-    ]
+    bounds = [[Condition("project", "=", f"p{number}"), Condition("latest", "=", True)] for number in range(10)]
     for number in range(5 * len(bounds)):
         put(store, f"m{number}", "granite", project=f"p{number % len(bounds)}")
     store.compact_words(least=1)
