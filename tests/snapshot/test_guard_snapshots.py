@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import random
 import shutil
 import sqlite3
 from pathlib import Path
@@ -122,6 +123,20 @@ def test_a_snapshot_without_guarded_files_has_nothing_of_them(tmp_path: Path) ->
 
     assert "state/guard.db" not in str(world.call("snapshot_show", id=made))
     assert world.call("guard_list")["places"] == []
+    world.close()
+
+
+def test_a_large_history_is_stored_once_for_all_snapshots(tmp_path: Path, user: Path) -> None:
+    place, world = user / "notes", World(tmp_path / "memory")
+    (place / "noise").write_bytes(random.Random(7).randbytes(9_000_000))
+    take(world, place, "one\n")
+    first = world.call("snapshot_create")["snapshot"]
+    take(world, place, "two\n")
+    second = world.call("snapshot_create")["snapshot"]
+
+    assert (first["layout"], second["layout"]) == ("chunks", "chunks")
+    packs = sum(one.stat().st_size for one in world.engine.path.glob("snapshots/*/*/packs/*"))
+    assert packs < 1.2 * 9_000_000
     world.close()
 
 

@@ -30,7 +30,7 @@ from holdfast.snapshot.bundle.types import (
 from holdfast.snapshot.bundle.writer import pack
 from holdfast.snapshot.journal.journal_lines import POSITION
 from holdfast.snapshot.remote.layout import StagedMemory
-from holdfast.snapshot.remote.local_chunks import cut, lies_in_chunks, staged_bytes
+from holdfast.snapshot.remote.local_chunks import cut, guarded_bytes, lies_in_chunks, staged_bytes
 from holdfast.snapshot.repo.context import SnapshotContext
 from holdfast.snapshot.repo.entries import SnapshotEntry
 from holdfast.snapshot.repo.paths import new_id
@@ -162,7 +162,7 @@ def _packed(
     except DataDamaged:
         _note_damage(context)
         raise
-    if lies_in_chunks(context, vaults, staged_bytes(capture)):
+    if lies_in_chunks(context, vaults, staged_bytes(capture), guarded_bytes(capture)):
         return capture, cut(context, capture, staging, id, recipients)
     return capture, pack(capture, staging / bundle_name(id, bool(recipients)), id, recipients)
 

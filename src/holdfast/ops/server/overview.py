@@ -60,14 +60,6 @@ class DrillShape(TypedDict):
     last: str | None  # what came of the newest drill: restored, locked, failed
 
 
-class GuardShape(TypedDict):
-    places: int  # that are watched
-    files: int
-    leftOut: int
-    takenAt: str | None  # when a change was taken last
-    fault: str | None  # why nothing is taken
-
-
 class SnapshotHealth(TypedDict):
     count: int
     bytes: int
@@ -75,7 +67,7 @@ class SnapshotHealth(TypedDict):
     damaged: list[str]
     everySeconds: int  # 0: none is made automatically
     drill: DrillShape
-    guard: GuardShape | None  # for root alone; none where nothing is guarded
+    guard: Json | None  # places, files, leftOut, takenAt, fault; for root alone, and where something is guarded
     vault: str | None  # where copies go; callers other than root see only whether there is one
     path: str | None
 
@@ -200,7 +192,7 @@ def _guard(ctx: CallContext) -> GuardStatus:
     return guard_report(snapshot_context(ctx), ctx.guard) if ctx.live and ctx.caller.may("root") else GuardStatus()
 
 
-def _guard_shape(state: GuardStatus) -> GuardShape | None:
+def _guard_shape(state: GuardStatus) -> Json | None:
     if not state.places and not state.fault:
         return None
     return {

@@ -106,6 +106,7 @@ class GuardWatch(BackgroundThread):
         self._took = self._tried = -float("inf")  # when changes were taken, and when the kernel was asked to watch
 
     def stop(self) -> None:
+        self._stop.set()
         self._engine.guard.wake.set()
         super().stop()
 

@@ -27,14 +27,16 @@ from holdfast.snapshot.remote.colony import is_colony
 from holdfast.snapshot.remote.layout import key_and_seal, repo_as_vault, takes_chunks
 from holdfast.snapshot.repo.context import SnapshotContext
 from holdfast.snapshot.repo.packs import trusted_packs
+from holdfast.snapshot.sources.capture import GUARDED
 from holdfast.vault.local import LocalVault
 
 # What a vault takes as chunks from 4 MB on (`layout.py`), before it is compressed.
 _WORTH_CHUNKS = 8 << 20
 
 
-def lies_in_chunks(context: SnapshotContext, vaults: Sequence[str | None], staged: int) -> bool:
+def lies_in_chunks(context: SnapshotContext, vaults: Sequence[str | None], staged: int, guarded: int = 0) -> bool:
     """Whether a snapshot of so many staged bytes, which is to go to these vaults, is put in the repository as chunks.
+    `guarded` of them are the history of guarded files, which is large and mostly the same in every snapshot.
 
     By itself only where that saves something: chunks are cut for a vault anyway, and a whole bundle beside them costs
     its time and its room once more. Without a vault one file that any tar and zstd reads is worth more.
@@ -43,7 +45,9 @@ def lies_in_chunks(context: SnapshotContext, vaults: Sequence[str | None], stage
     if layout != "auto":
         return layout == "chunks"
     places = [one for one in vaults if one and not is_colony(one)]
-    return staged >= _WORTH_CHUNKS and bool(places) and all(_gets_chunks(context, one) for one in places)
+    if not places:
+        return guarded >= _WORTH_CHUNKS
+    return staged >= _WORTH_CHUNKS and all(_gets_chunks(context, one) for one in places)
 
 
 def _gets_chunks(context: SnapshotContext, place: str) -> bool:
@@ -56,6 +60,12 @@ def _gets_chunks(context: SnapshotContext, place: str) -> bool:
 def staged_bytes(capture: Capture) -> int:
     with disk_faults("snapshot: staged files"):
         return sum(one.source.stat().st_size for one in capture.staged)
+
+
+def guarded_bytes(capture: Capture) -> int:
+    """How many of them are the history of guarded files."""
+    with disk_faults("snapshot: staged files"):
+        return sum(one.source.stat().st_size for one in capture.staged if one.path == GUARDED)
 
 
 def cut(context: SnapshotContext, capture: Capture, staging: Path, id: str, recipients: Sequence[str]) -> BundleFile:
