@@ -69,10 +69,11 @@ test: $(DEV_STAMP) weights weights-minilm $(CLIENTS_STAMP) $(TRACER) $(BALANCER)
 	$(MAKE) --no-print-directory -j 2 check rewritten
 	$(BIN)/python -m pytest -n 6 --dist loadfile --no-loadscope-reorder -q
 
-# pytest rewrites the assertions of a file when it first reads it. In a fresh tree each worker would do so for itself, which
-# took 55 s of processor time; here it happens once, beside mypy. What cannot be collected is reported by the run itself.
+# pytest rewrites the assertions of a file when it first reads it, also of hypothesis, whatever the environment says of
+# bytecode. In a fresh tree each worker would do so for itself, which took 55 s of processor time; here it happens once,
+# beside mypy. What cannot be collected is reported by the run itself.
 rewritten: $(DEV_STAMP)
-	@$(BIN)/python -m pytest --collect-only -qq >/dev/null || true
+	@PYTHONDONTWRITEBYTECODE= $(BIN)/python -m pytest --collect-only -qq >/dev/null || true
 
 # The tests that go through operations once more, on PostgreSQL alone. `make test` runs a part of them there.
 CONFORMANCE := tests/store tests/recall tests/chats tests/learn tests/ops tests/snapshot tests/parity
