@@ -17,6 +17,7 @@ from holdfast.core.model import Json
 from holdfast.core.times import iso
 from holdfast.ops.framework.fields import Name, limit
 from holdfast.ops.framework.operation import Operation, Request
+from holdfast.ops.snapshots.follow import FollowShape, follow_shape
 from holdfast.ops.snapshots.remove import KeepRules
 from holdfast.snapshot.bundle.types import Code, Report
 from holdfast.snapshot.journal.journal_layout import list_journal, total_size
@@ -100,6 +101,7 @@ class VaultStatusAnswer(TypedDict):
     leftovers: int
     packs: int
     packBytes: int
+    follow: NotRequired[FollowShape]  # of a read-only copy: whom it follows, and how far behind
     journal: NotRequired[Json]  # what it has of the journal, and how far that is behind
     lines: NotRequired[list[Json]]  # where several hosts sent: the newest of each, and whether this memory holds it
     warnings: NotRequired[list[str]]  # what to do about forks that it lacks, or that there is no such folder yet
@@ -129,7 +131,11 @@ def vault_status(ctx: CallContext, ask: VaultName) -> VaultStatusAnswer:
 
 
 def _about(ctx: CallContext, context: SnapshotContext, ask: VaultName, lines: Sequence[Fork], absent: Json) -> Json:
-    return _journal_shape(ctx, context, ask) | (absent or _with_lines(context, lines, ask.named(context)))
+    follows = follow_shape(ctx)
+    shape = {"follow": follows} if follows is not None and ask.named(context) == context.settings.vault else {}
+    shape |= _journal_shape(ctx, context, ask) | (absent or _with_lines(context, lines, ask.named(context)))
+    others = ctx.journal.others(ctx.tenant) if ask.named(context) == context.settings.vault else ()
+    return {**shape, "warnings": [*shape.get("warnings", []), *others]} if others else shape
 
 
 def _journal_shape(ctx: CallContext, context: SnapshotContext, ask: VaultName) -> Json:
