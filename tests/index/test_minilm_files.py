@@ -161,7 +161,7 @@ def test_a_file_that_cannot_be_read_is_named(copied: Path) -> None:
 # Trying again
 
 
-def test_after_a_failure_it_is_not_looked_for_at_once_but_later(tmp_path: Path, copied: Path) -> None:
+def test_weights_that_were_missing_are_used_as_soon_as_they_are_installed(tmp_path: Path, copied: Path) -> None:
     late = tmp_path / "late"
     model = minilm(late)
     assert model.fault() is None
@@ -169,7 +169,19 @@ def test_after_a_failure_it_is_not_looked_for_at_once_but_later(tmp_path: Path, 
     assert (fault := model.fault()) is not None
     assert fault.message == message
     copied.rename(late)
+    assert model.fault() is None
+    assert model.embed_query("text").shape == (384,)
+    assert model.fault() is None
+
+
+def test_weights_that_cannot_be_used_are_not_read_again_at_once_but_later(copied: Path, files: WeightFiles) -> None:
+    spoil(copied / WEIGHTS.name, lambda content: content.reverse(), files.weights)
+    model = minilm(copied)
     refused(model)
+    (copied / WEIGHTS.name).unlink()
+    (copied / WEIGHTS.name).symlink_to(files.weights)
+    refused(model)
+    assert model.fault() is not None
     model._clock.at += 61  # type: ignore[attr-defined]
     assert model.embed_query("text").shape == (384,)
     assert model.fault() is None

@@ -138,7 +138,9 @@ class LocalEmbedder:
     def fault(self) -> Fault | None:
         """Why there is no model; None if there is one, or it was not needed yet."""
         failed = self._failed
-        return None if self._session is not None or failed is None else failed.fault
+        if self._session is not None or failed is None or self._installed_since(failed):
+            return None
+        return failed.fault
 
     def reads(self, text: str) -> float:
         """The share of Latin letters: the models were trained on English and take other scripts letter by letter,
@@ -168,18 +170,22 @@ class LocalEmbedder:
                 files.discard()
                 if files.given:  # to install the weights would be of no use
                     fault = EmbedderUnavailable(fault.message, hint=correct_path(files.model))
-            raise self._remembered(fault, final) from fault
+            raise self._remembered(fault, final, found=files is not None) from fault
 
-    def _remembered(self, fault: EmbedderUnavailable, final: bool) -> EmbedderUnavailable:
-        self._failed = _Failed(self._clock.steady(), fault, final)
+    def _remembered(self, fault: EmbedderUnavailable, final: bool, found: bool = False) -> EmbedderUnavailable:
+        self._failed = _Failed(self._clock.steady(), fault, final, found)
         return _anew(fault)
 
     def _raise_again(self, only_final: bool) -> None:
         failed = self._failed
         if failed is None or (only_final and not failed.final):
             return
-        if self._clock.steady() - failed.at < RETRY_SECONDS:
+        if self._clock.steady() - failed.at < RETRY_SECONDS and not self._installed_since(failed):
             raise _anew(failed.fault)
+
+    def _installed_since(self, failed: _Failed) -> bool:
+        """Whether the files that were missing are here now: who followed the hint is not made to wait."""
+        return not failed.found and self._places.are_here()
 
 
 @dataclass(frozen=True, slots=True)
@@ -189,6 +195,7 @@ class _Failed:
     at: float  # by the monotonic clock
     fault: EmbedderUnavailable
     final: bool  # everything was tried
+    found: bool  # the files were here, and could not be used
 
 
 def _anew(fault: EmbedderUnavailable) -> EmbedderUnavailable:
