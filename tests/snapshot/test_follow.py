@@ -113,8 +113,9 @@ def test_a_promotion_is_refused_while_the_other_host_writes(home: Journaled, cop
         copy.call("promote")
     with pytest.raises(Following):
         copy.call("remember", content="Mine.")
-    assert copy.call("promote", yes=True)["success"]
+    assert copy.call("promote", yes=True)["promoted"]
     copy.call("remember", content="Mine.")
+    assert not copy.call("promote")["promoted"]  # a request that is repeated does nothing
 
 
 def test_a_folder_with_a_memory_of_its_own_follows_nobody(home: Journaled, tmp_path: Path) -> None:

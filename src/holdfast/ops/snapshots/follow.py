@@ -9,7 +9,6 @@ from pydantic import Field
 from typing_extensions import TypedDict
 
 from holdfast.context import CallContext
-from holdfast.core.errors import Conflict
 from holdfast.core.times import iso
 from holdfast.ops.framework.operation import Operation, Request
 from holdfast.snapshot.follow.follow_note import read_follow
@@ -54,6 +53,7 @@ class Promote(Request):
 
 class PromoteAnswer(TypedDict):
     success: bool
+    promoted: bool  # False: this memory followed nobody, and takes writes already
     vault: str  # where this memory writes its journal from now on
     line: str  # of the journal that was followed
     piece: int  # the last one of it that is here
@@ -69,8 +69,8 @@ def promote(ctx: CallContext, ask: Promote) -> PromoteAnswer:
     """
     context = snapshot_context(ctx)
     note = read_follow(context.home)
-    if ctx.follow is None or note is None or note.ended:
-        raise Conflict("promote: this memory follows no other host", hint="It takes writes already.")
+    if ctx.follow is None or note is None or note.ended:  # also a request that is repeated
+        return {**_NOTHING, "vault": ctx.settings.vault}
     made = take_over(context, note, ctx.follow, anyway=ask.yes)
     live = context.live
     if live is not None:
@@ -81,6 +81,7 @@ def promote(ctx: CallContext, ask: Promote) -> PromoteAnswer:
         notes.append(f"Not all that the vault has may be here: {made.missed}. What is missing will be reported.")
     return {
         "success": True,
+        "promoted": True,
         "vault": note.vault,
         "line": made.line,
         "piece": made.number,
@@ -89,6 +90,17 @@ def promote(ctx: CallContext, ask: Promote) -> PromoteAnswer:
         "notes": notes,
     }
 
+
+_NOTHING: PromoteAnswer = {
+    "success": True,
+    "promoted": False,
+    "vault": "",
+    "line": "",
+    "piece": 0,
+    "host": "",
+    "lastWriteAt": None,
+    "notes": ["This memory follows no other host, and takes writes already."],
+}
 
 FOLLOWING = (
     Operation(promote, "POST", "/promote", effect="write", scope="root", cli="promote", long=True, copies=True),

@@ -53,6 +53,7 @@ class Follower:
         self._listed: float | None = None
         self._renewed: float | None = None
         self._after: dict[str, str] = {}  # of each other line, which one it follows
+        self._objects: list[JournalObject] = []  # of the line, at the last list
         self._last: dict[str, int] = {}  # of each line in the vault, the last piece
         self._held: list[Piece] = []  # that belong to the next moment, and were not applied yet
         self._trouble: Fault | None = None
@@ -136,13 +137,17 @@ class Follower:
 
     def _find(self, vault: Vault, place: JournalPlace, base: Base) -> list[Piece]:
         """What comes next under another name, now and then; another line may have taken this one's place."""
+        seen = [one for one in self._objects if one.line == place.line]
+        if last_of(seen) > base.number and (found := find_next(vault, self._trust, place.line, base, seen)):
+            return found  # of what was listed before: while a copy catches up, each of them comes next
         steady = self._context.clock.steady()
         if self._listed is not None and steady - self._listed < LIST_SECONDS:
             return []
         self._listed = steady
         lines = list_journal(vault, self._context.tenant, self._context.agent)
         self._last = {id: last_of(objects) for id, objects in lines.items()}
-        if found := find_next(vault, self._trust, place.line, base, lines.get(place.line, [])):
+        self._objects = lines.get(place.line, [])
+        if found := find_next(vault, self._trust, place.line, base, self._objects):
             return found
         if not lines and not list_vault(vault, self._context.tenant, self._context.agent):
             raise VaultRefused(
