@@ -56,7 +56,7 @@ from holdfast.snapshot.sync.queue import offer_waiting
 from holdfast.store.data_folder import DATABASE, DataFolder, FolderLock
 from holdfast.store.engine_port import FrozenStore, OpenMemory
 from holdfast.store.portable import describe, note_followed, prepare, take_along
-from holdfast.vault.read_only import ReadOnly
+from holdfast.vault.restriction import ReadOnly
 
 Rows = tuple[tuple[str, int], ...]
 Names = tuple[str, ...]

@@ -9,6 +9,7 @@ from pydantic import Field
 from typing_extensions import TypedDict
 
 from holdfast.context import CallContext
+from holdfast.core.model import Json
 from holdfast.core.times import iso
 from holdfast.ops.framework.operation import Operation, Request
 from holdfast.snapshot.follow.follow_note import read_follow
@@ -43,6 +44,13 @@ def follow_shape(ctx: CallContext) -> FollowShape | None:
         shape["fault"] = state.fault
         shape["hint"] = state.hint
     return shape
+
+
+def follow_fields(ctx: CallContext, status: Json) -> Json:
+    """What the status of this memory's vault has of copies, and of other hosts that write the same journal."""
+    follows, others = follow_shape(ctx), ctx.journal.others(ctx.tenant)
+    fields: Json = {} if follows is None else {"follow": follows}
+    return {**fields, "warnings": [*status.get("warnings", []), *others]} if others else fields
 
 
 class Promote(Request):

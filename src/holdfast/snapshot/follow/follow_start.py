@@ -23,7 +23,7 @@ from holdfast.store.data_folder import DataFolder, FolderLock
 from holdfast.store.engines import EMBEDDED
 from holdfast.store.port import Store
 from holdfast.store.portable import open_file
-from holdfast.vault.read_only import ReadOnly
+from holdfast.vault.restriction import ReadOnly
 
 NEW_FOLDER = "Choose a folder that does not exist yet, with --data."
 

@@ -30,7 +30,7 @@ from holdfast.snapshot.restore import restore
 from holdfast.snapshot.switch import live_of
 from holdfast.store.journal.journal_port import ChangeLog, JournalPlace
 from holdfast.store.port import Tx
-from holdfast.vault.read_only import ReadOnly
+from holdfast.vault.restriction import ReadOnly
 
 # Bytes of pieces that belong to one moment and are applied at once. Of a larger write readers see a part for a while.
 MOST_HELD = 32_000_000
