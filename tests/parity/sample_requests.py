@@ -338,6 +338,7 @@ SAMPLES: tuple[Sample, ...] = (
     Sample("guard_restore", {"place": "<transcripts>", "to": "<back>", "yes": True, "limit": 5}, also="elsewhere"),
     Sample("guard_undo", {"yes": True}),
     Sample("guard_remove", {"place": "<transcripts>", "forget": True, "yes": True}),
+    Sample("promote", {"yes": True}),
     Sample("recall_check", {"accept": True}),
     Sample("snapshot_prune", {"keep": 2, "dryRun": True}),
     Sample("snapshot_delete", {"id": "<snapshot>"}),

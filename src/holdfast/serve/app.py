@@ -20,6 +20,7 @@ from holdfast.core.metrics import MEDIA_TYPE
 from holdfast.engine import Engine
 from holdfast.ops.openapi import openapi
 from holdfast.serve.background.drill_schedule import DrillSchedule
+from holdfast.serve.background.follow_thread import FollowThread
 from holdfast.serve.background.guard_watch import GuardWatch
 from holdfast.serve.background.journal_thread import JournalThreads
 from holdfast.serve.background.learning_thread import LearningThread
@@ -62,6 +63,7 @@ class App:
         self.learning = LearningThread(engine)
         self.schedule = SnapshotSchedule(engine)
         self.journal = JournalThreads(engine)
+        self.follow = FollowThread(engine)
         self.drills = DrillSchedule(engine)
         self.guard = GuardWatch(engine)
         self.spool = SpoolIntake(engine)
@@ -110,6 +112,7 @@ class App:
         self.learning.start()
         self.schedule.start()
         self.journal.start()
+        self.follow.start()
         self.drills.start()
         self.guard.start()
         self.spool.start()
@@ -122,6 +125,7 @@ class App:
         finally:
             if self.broker:
                 await asyncio.to_thread(self.broker.stop)
+            await asyncio.to_thread(self.follow.stop)
             await asyncio.to_thread(self.spool.stop)
             await asyncio.to_thread(self.guard.stop)
             await asyncio.to_thread(self.drills.stop)

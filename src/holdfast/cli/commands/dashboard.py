@@ -90,6 +90,10 @@ def print_dashboard(answer: Json, place: str, console: Console | None = None) ->
     out.line(f"restore: {proven(answer['snapshots']['drill'], answer['now'])}")
     if guard := answer["snapshots"].get("guard"):  # an older server has none
         out.line(f"guard: {guarded(guard, answer['now'])}")
+    if (follow := answer.get("follow")) is not None:
+        behind = follow["behindSeconds"]
+        how = "not reached since it was opened" if behind is None else f"{behind:g} s behind"
+        out.line(f"follows: host {follow['host'] or 'unknown'}, {how}")
     out.line(f"index: {answer['index']['pending']:,} pending, model {answer['index']['model']}")
     if "disk" in answer:
         disk = answer["disk"]
