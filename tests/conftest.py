@@ -90,6 +90,7 @@ def engine_kind(request: pytest.FixtureRequest) -> Iterator[str]:
 
 
 def pytest_collection_finish() -> None:
+    gc.freeze()  # nor is it looked through again while tests run
     gc.enable()
 
 

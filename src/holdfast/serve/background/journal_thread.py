@@ -158,7 +158,7 @@ class _Cutter(BackgroundThread):
             return
         new, seen = store is not self._store, store.last_seq()
         for tenant in sorted({DEFAULT_TENANT, *store.read().tenants()}) if new else changes.waiting():
-            while self._journal.writer(tenant).cut(changes, self._quiet_until):
+            while self._journal.writer(tenant).cut(changes, self._quiet_until, self._journal.engine.journal.wrote):
                 self._journal.sender.wake()
                 if self._journal.writer(tenant).complete_now:
                     break

@@ -2,7 +2,8 @@
 
     <folder>/<pack>     what the chunk index records of the pack, and its directory
     <folder>/stretches  the ids of all stretches of the last snapshot's databases, and which chunks they are: a page
-                        that did not change or move costs the next one a hash and no look-up
+                        that did not change or move costs the next one a hash and no look-up; without them it takes
+                        1.27 times as long (bench/mechanisms.py)
     <folder>/sparse     packs that the next snapshot no longer refers to
     <folder>/lease      the lease that was last taken here
     <folder>/delivery   the manifest and the chunk index that were last sent: where nothing can be removed, what was

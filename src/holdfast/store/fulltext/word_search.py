@@ -263,7 +263,6 @@ def _gather(
 
 
 def _bound(db: Database, tenant: str, parts: Sequence[tuple[int | None, PartPostings]], bounds: ScopeBounds) -> None:
-    parts = [(segment, one) for segment, one in parts if not one.bound_as_before(bounds)]
     wanted = set(bounds.terms())
     # Taken now: another question, or this one's other scopes, may evict them from the part's cache.
     known = [{term: mask for term in wanted if (mask := one.part.masks.get(term)) is not None} for _, one in parts]
