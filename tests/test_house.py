@@ -155,7 +155,7 @@ PRIVATE_PARTS = {
 }
 
 
-@pytest.mark.parametrize("package", PRIVATE_PARTS)
+@each("package", PRIVATE_PARTS)
 def test_a_package_whose_private_parts_are_used_has_an_upper_bound(package: str) -> None:
     project = tomllib.loads((SOURCE.parents[1] / "pyproject.toml").read_text(encoding="utf-8"))["project"]
     wanted = [*project["dependencies"], *(one for some in project["optional-dependencies"].values() for one in some)]
