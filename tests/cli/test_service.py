@@ -160,6 +160,9 @@ def test_the_hint_names_folder_and_port(tmp_path: Path) -> None:
     assert str(tmp_path / "m") in hint
     assert "3111" in hint
     assert "holdfast service install" in hint
+    assert "4555 (where the agent has the variable of this port; else on 3111)" in service_hint(
+        load({"home": str(tmp_path / "m"), "port": "4555"}, {})
+    )
     assert service_hint(load({"url": "http://memory.example:3111"}, {})) == (
         "The agent uses the server at http://memory.example:3111."
     )

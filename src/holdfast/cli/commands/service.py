@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from holdfast.core.model import Json
 
 COMMAND_SECONDS = 60
+USUAL_PORT = 3111
 _NO_MANAGER = "Failed to connect to bus"  # systemctl in a container, or after su: no manager of this user runs
 
 
@@ -87,6 +88,8 @@ def service_hint(settings: Settings) -> str:
     unit = unit_of(settings, environment())
     card = running_server(settings)
     where = f"at {card.get('url')}" if card else f"on port {unit.port}"
+    if not card and not unit.path.exists() and unit.port not in (0, USUAL_PORT):
+        where += f" (where the agent has the variable of this port; else on {USUAL_PORT})"
     said = f"The agent uses the memory in {unit.folder}, through its server {where}"
     if unit.path.exists():
         return f"{said}, which runs as a service."
