@@ -20,8 +20,9 @@ SECOND = 1_000
 class Journaled(World):
     """A world with a vault, and the steps that the threads of a server take."""
 
-    def __init__(self, home: Path, vault: Path, chance: int = 0, **overrides: Any):
-        vault.mkdir(exist_ok=True)
+    def __init__(self, home: Path, vault: Path | str, chance: int = 0, **overrides: Any):
+        if isinstance(vault, Path):
+            vault.mkdir(exist_ok=True)
         super().__init__(home, chance, vault=str(vault), **overrides)
         self.journal = JournalWriter(self.snapshots())
 

@@ -98,6 +98,7 @@ class Settings:
     drill_seconds: int
     vault: str
     vault_credentials: str
+    vault_append_only: bool
     vault_endpoint: str
     vault_layout: str
     vault_region: str
