@@ -13,7 +13,7 @@ from dataclasses import dataclass, field, replace
 from itertools import groupby
 
 from holdfast.context import CallContext
-from holdfast.core.model import RULE_TYPES, Lesson, Memory, Session, Slot, Statement, Summary
+from holdfast.core.model import RULE_TYPES, Lesson, Memory, Session, Slot, Summary
 from holdfast.core.times import iso
 from holdfast.recall.context.current_statements import CurrentStatement, relations_to
 from holdfast.recall.context.escape import block, line
