@@ -375,7 +375,7 @@ def test_a_person_reads_what_salvage_found_in_sentences(cli: Cli) -> None:
     assert any(line.startswith("Would be added: 1 memories") for line in lines)
     assert lines[-1] == plan["next"]
     done = salvaged(cli.good("snapshot", "salvage", "--yes"))
-    assert any(line.startswith("Were added: 1 memories") for line in done)
+    assert any(line.startswith("Added: 1 memories") for line in done)
     assert any("To go back: holdfast snapshot undo --yes" in line for line in done)
 
 

@@ -64,9 +64,9 @@ def salvaged(answer: Json) -> list[str]:
     if answer.get("inNeither"):
         lines.append(f"Of them not in the live memory either: {_counts(answer['inNeither'])}.")
     if "added" in answer:
-        does = "Would be" if answer["dryRun"] else "Were"
+        would = "Would be " if answer["dryRun"] else ""
         done = [f"{word}: {_counts(answer[word])}" for word in ("added", "changed", "removed") if answer[word]]
-        lines.append(f"{does} {'; '.join(done)}." if done else "The live memory has all of it.")
+        lines += [f"{would}{one}.".capitalize() for one in done] or ["The live memory has all of it."]
     if answer.get("conflictCount"):
         which = ", ".join(f"{one['table']} {one['id']}" for one in answer["conflicts"])
         lines.append(f"Changed on both sides: {answer['conflictCount']} ({which}). Neither version is lost.")
