@@ -41,7 +41,7 @@ class Journaled(World):
 
     def cut(self) -> bool:
         self.clock.now += SECOND
-        return self.journal.cut(self.changes)
+        return self.journal.cut(self.changes, wrote=self.engine.journal.wrote)
 
     def send(self) -> bool:
         return self.journal.send(self.vault, self.changes)

@@ -92,6 +92,7 @@ class Settings:
     journal: bool
     journal_keep: int
     journal_backlog: int
+    journal_share: int
     snapshot_lock_seconds: int
     drill_every: int
     drill_bytes: int

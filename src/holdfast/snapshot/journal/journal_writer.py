@@ -10,8 +10,10 @@ from __future__ import annotations
 
 import logging
 import threading
+from collections.abc import Callable
 from dataclasses import replace
 from io import BytesIO
+from pathlib import Path
 
 from holdfast.core.errors import Conflict, NotFound, SnapshotDamaged, SnapshotTooNew
 from holdfast.core.ports import Vault
@@ -31,20 +33,27 @@ from holdfast.snapshot.journal.journal_queue import (
     QueuedPiece,
     host_id,
     journal_folder,
+    new_host_id,
     read_note,
     write_note,
 )
 from holdfast.snapshot.journal.journal_rows import columns_of
+from holdfast.snapshot.journal.other_lines import known_lines, note_known
 from holdfast.snapshot.journal.piece import Piece, PieceHeader, make_piece
 from holdfast.snapshot.remote.transfer import is_folder
 from holdfast.snapshot.repo.context import SnapshotContext
 from holdfast.store.journal.journal_port import ChangeLog, Changes, JournalPlace
 from holdfast.store.portable import store_schema
+from holdfast.store.tables import COUNTED
 
 SEED_ROWS = 100_000  # a larger memory begins its line with a snapshot
 MOST_SENT = 8_000_000  # bytes in one object, unless one piece has more
 
 log = logging.getLogger("holdfast")
+
+
+def _unheard(tenant: str, line: str, number: int, rows: int) -> None:
+    """Nobody counts."""
 
 
 class JournalWriter:
@@ -66,15 +75,21 @@ class JournalWriter:
         return self._host
 
     @property
+    def folder(self) -> Path:
+        return self._folder
+
+    @property
     def complete(self) -> int:
         """The moment up to which everything was cut."""
         return self._complete
 
     # Cutting
 
-    def cut(self, changes: ChangeLog, quiet_until: int = 0) -> bool:
+    def cut(
+        self, changes: ChangeLog, quiet_until: int = 0, wrote: Callable[[str, str, int, int], None] = _unheard
+    ) -> bool:
         """Make a piece of what was changed since the last one, if anything was; whether it was. Up to the moment
-        `quiet_until` nothing was: nobody calls this while that is so.
+        `quiet_until` nothing was: nobody calls this while that is so. `wrote` hears of each piece and its records.
 
         Raises:
             DataDamaged: a changed row is not as it was written.
@@ -91,7 +106,9 @@ class JournalWriter:
                 return False
             found = changes.take(self._context.tenant, tip.place)
             if found is not None:
-                self.queue.add(self._piece(tip, now, found))
+                self.queue.add(piece := self._piece(tip, now, found))
+                records = sum(len(found.put.get(table.name, ())) for table in COUNTED)
+                wrote(self._context.tenant, tip.line, piece.header.number, records)
             self.complete_now = found is None or found.whole
             if self.complete_now:
                 self._complete = now
@@ -180,6 +197,7 @@ class JournalWriter:
             there = read_object(vault, JournalObject(name, first.line, first.number, None, 0), MOST_OBJECT)
             waiting = _same(waiting, data, there)
             if not waiting:
+                self._become_another(first.line, first.number - 1)
                 self._give_up(changes, first.line, "another writer continues this journal in the vault")
                 return True
         self._confirm(changes, waiting)
@@ -218,6 +236,12 @@ class JournalWriter:
                 place = replace(known, number=last.header.number, hash=last.hash, place=last.header.place)
                 changes.confirm(self._context.tenant, place)
             self.queue.remove(sent)
+
+    def _become_another(self, line: str, number: int) -> None:
+        """A copy of this folder writes the same line: from now on the two have different names, and what that one
+        writes beyond what they share is another host's."""
+        note_known(self._folder, {**(known_lines(self._folder) or {}), line: number})
+        self._host = new_host_id(self._context.home, self._context.entropy)
 
     def _give_up(self, changes: ChangeLog, line: str, why: str) -> None:
         """This line cannot be continued; what follows it holds all of the memory."""
