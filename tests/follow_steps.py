@@ -22,8 +22,12 @@ class Copy(World):
 
     def __init__(self, home: Path, vault: Path | str, chance: int = 500_000, now: int = 0, **overrides: Any):
         begin_following(settings(home, **overrides), StillClock(), CountingEntropy(chance), str(vault))
-        super().__init__(home, chance, **overrides)
+        self.open_again(home, chance, **overrides)
         self.clock.now = now or self.clock.now
+
+    def open_again(self, home: Path, chance: int, **overrides: Any) -> None:
+        """Open the folder as it is, whether it follows or took over."""
+        World.__init__(self, home, chance, **overrides)
         self.overrides = overrides
         self.chance = chance
         self._follower: tuple[Engine, Follower] | None = None
@@ -58,7 +62,7 @@ class Copy(World):
         """Another process opens the folder."""
         now, home = self.clock.now, self.engine.folder.home
         self.engine.close()
-        World.__init__(self, home, self.chance + 10_000, **self.overrides)
+        self.open_again(home, self.chance + 10_000, **self.overrides)
         self.clock.now = now
 
     def texts(self) -> set[str]:
