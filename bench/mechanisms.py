@@ -13,6 +13,7 @@ import json
 import os
 import shutil
 import statistics
+import subprocess
 import sys
 import tempfile
 import time
@@ -28,7 +29,8 @@ from unittest.mock import patch
 sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "tests"))
 
 import numpy as np  # noqa: E402
-from scale import fill, put_vectors, questions, texts  # noqa: E402
+from postgres_server import new_schema  # noqa: E402
+from scale import fill, put_vectors, texts  # noqa: E402
 from talk import turn  # noqa: E402
 from vectors import made_seeds, mixed  # noqa: E402
 from world import World  # noqa: E402
@@ -39,8 +41,14 @@ from holdfast.ops.registry import BY_NAME  # noqa: E402
 from holdfast.learn.statements.learner import learn_step  # noqa: E402
 from holdfast.learn.statements.text_vectors import TextVectors  # noqa: E402
 from holdfast.settings import load  # noqa: E402
+from holdfast.snapshot.chunks.pack_download import fetch_packs  # noqa: E402
+from holdfast.snapshot.repo.context import snapshot_context  # noqa: E402
 from holdfast.store import quantization  # noqa: E402
+from holdfast.store.port import Usage  # noqa: E402
+from holdfast.store.quota.running_usage import RunningUsage  # noqa: E402
 from holdfast.store.sqlite.store import SqliteStore  # noqa: E402
+from holdfast.text import excerpt  # noqa: E402
+from holdfast.vault.local import LocalVault  # noqa: E402
 
 ROWS = 500
 MANY = 50_000
@@ -212,6 +220,105 @@ def verify() -> object:
     return large().call("snapshot_verify", id=_whole())
 
 
+def past_search() -> object:
+    """A search of a snapshot that was searched before."""
+    return large().call("snapshot_search", id=_whole(), query="notes")
+
+
+def next_snapshot() -> object:
+    """A few more records, and a snapshot of all in chunks."""
+    large().call("remember", content=f"the release note of day {next(_numbers)}")
+    return large().call("snapshot_create")
+
+
+@cache
+def _chunked() -> str:
+    return str(large().call("snapshot_create")["id"])
+
+
+class _Far:
+    """A vault behind a network: each file comes after 20 ms."""
+
+    def __init__(self, folder: Path):
+        self._inner = LocalVault(folder)
+
+    def open(self, name: str) -> Any:
+        time.sleep(0.02)
+        return self._inner.open(name)
+
+
+def fetch() -> object:
+    """The packs of a snapshot in chunks."""
+    repo, into = snapshot_context(large().context()).repo, Path(_folder().name) / "fetched"
+    chosen = repo.find(_chunked()).manifest
+    assert chosen is not None
+    fetch_packs(_Far(repo.root), "", repo.root / chosen.bundle_name, chosen, into)
+    return shutil.rmtree(into)
+
+
+@cache
+def _texts() -> list[str]:
+    return list(texts(10, 3))
+
+
+def asked_again() -> object:
+    """The question of a prompt, once more: from another hook, or for another page of hits."""
+    return large().call("search", query="which release notes are missing", limit=10)
+
+
+@cache
+def _long_output() -> str:
+    return "\n".join(f"tests/test_part_{number}.py::test_that_row_{number} PASSED" for number in range(5_000))
+
+
+def shorten() -> object:
+    return excerpt.excerpt(_long_output(), 4_000)
+
+
+@cache
+def limited() -> World:
+    """A memory with a quota that is far away."""
+    made = World(Path(_folder().name) / "limited", quota_records=10_000_000)
+    for text in texts(ROWS, 1):
+        made.call("remember", content=text)
+    return made
+
+
+def remember_within() -> object:
+    return [limited().call("remember", content=f"{text} {next(_numbers)}") for text in _texts()]
+
+
+@cache
+def shared() -> World:
+    """The same memories on PostgreSQL."""
+    made = World(Path(_folder().name) / "shared", store=new_schema())
+    for text in texts(ROWS, 1):
+        made.call("remember", content=text, project="large")
+    return made
+
+
+def short_list() -> object:
+    return shared().call("sessions")
+
+
+COMMANDS = "import holdfast.cli.command_table as table; table.listing()"
+
+
+def command_words() -> object:
+    """The commands of the command line, in a process of its own."""
+    return subprocess.run([sys.executable, "-c", os.environ.get("HOLDFAST_BENCH_WORDS", COMMANDS)], check=True)
+
+
+@contextmanager
+def _from_declarations() -> Iterator[None]:
+    with patch.dict(os.environ, HOLDFAST_BENCH_WORDS="import holdfast.ops.registry"):
+        yield
+
+
+def _counted(usage: RunningUsage, tenant: str, count: Callable[[str], Usage]) -> Usage:
+    return count(tenant)
+
+
 CPU, WALL = time.process_time, time.perf_counter
 _STATEMENTS = "learn.statements."
 MECHANISMS: dict[str, tuple[Work, Without, Callable[[], float], int]] = {
@@ -240,6 +347,29 @@ MECHANISMS: dict[str, tuple[Work, Without, Callable[[], float], int]] = {
     ),
     "hashing while unpacking": (verify, changed("snapshot.bundle.member_stream._LARGE", 1 << 60), WALL, 9),
     "two threads over codes": (nearest, changed("store.quantization.SHARED_FROM", 1 << 60), WALL, 15),
+    "opened snapshots kept": (past_search, changed("snapshot.browse._place", lambda *_: None), CPU, 5),
+    "stretches of the last snapshot": (
+        next_snapshot,
+        changed("snapshot.chunks.cache.KnownPacks._load_stretches", lambda _: None),
+        CPU,
+        5,
+    ),
+    "packs fetched four at once": (fetch, changed("snapshot.chunks.pack_download.ThreadPoolExecutor", Inline), WALL, 5),
+    "vectors of questions kept": (
+        asked_again,
+        changed("index.local_embedder._QueryCache.get", lambda *_: None),
+        CPU,
+        15,
+    ),
+    "lines with a sign of failure": (shorten, changed("text.excerpt._SIGN", excerpt._FAILED), CPU, 15),
+    "usage counted once": (remember_within, changed("store.quota.running_usage.RunningUsage.of", _counted), CPU, 15),
+    "SQL of a query kept": (
+        short_list,
+        uncached("store.postgres.conditions:_where", "store.postgres.conditions:columns_of"),
+        CPU,
+        31,
+    ),
+    "table of commands": (command_words, _from_declarations, WALL, 9),
 }
 
 

@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 from sets import Collection, Document
 
-from holdfast.index.local_embedder import latin_share
+from holdfast.index.local_embedder import readable_share
 from holdfast.recall.rank import Candidate, Corpus, RankingQuery
 from holdfast.store import tokenizer
 from holdfast.store.vector_values import luck
@@ -137,7 +137,7 @@ class Store:
 
     def asked(self, question: str) -> RankingQuery:
         last = max(document.at for document in self.documents)
-        return RankingQuery(question, terms(question), last + DAY_MS, latin_share(question), self.model)
+        return RankingQuery(question, terms(question), last + DAY_MS, readable_share(question), self.model)
 
 
 def _best(scores: Floats, depth: int) -> list[int]:

@@ -32,7 +32,7 @@ from pool import Store, convex, ranked, rrf, terms
 from holdfast.core.ports import Embedder
 from holdfast.core.system import SystemClock, SystemEntropy
 from holdfast.embedder import embedder_from
-from holdfast.index import LOCAL_MODELS
+from holdfast.index import BERTS, LOCAL_MODELS
 from holdfast.recall.rank import rank
 from holdfast.settings import load
 
@@ -222,12 +222,13 @@ def report(name: str, group: list[sets.Collection], vectors: Vectors, depth: int
 
 
 COMPARED = ("vectors", "rank")
+MODELS = tuple(one.key for one in BERTS)
 
 
 def compare(groups: dict[str, list[sets.Collection]], folder: Path, depth: int) -> list[str]:
     """R@10 and MRR of each set at turn level, by vectors alone and by the ranking, with each local model."""
     found: dict[tuple[str, str, str], str] = {}
-    for model in LOCAL_MODELS:
+    for model in MODELS:
         vectors = Vectors(folder, model)
         for name, group in groups.items():
             rows: dict[str, list[Row]] = {}
@@ -238,7 +239,7 @@ def compare(groups: dict[str, list[sets.Collection]], folder: Path, depth: int) 
             for way, some in rows.items():
                 found[model, name, way] = f"{mean(some, 'recall10'):.3f} / {mean(some, 'mrr'):.3f}"
             print(model, name, {way: found[model, name, way] for way in rows}, file=sys.stderr)
-    columns = [(way, model) for way in COMPARED for model in LOCAL_MODELS]
+    columns = [(way, model) for way in COMPARED for model in MODELS]
     lines = [f"| set | {' | '.join(f'{way}, {model}' for way, model in columns)} |", "|---" * (len(columns) + 1) + "|"]
     return lines + [f"| {name} | {' | '.join(found[model, name, way] for way, model in columns)} |" for name in groups]
 

@@ -101,7 +101,7 @@ def memory(seq: int, content: str, project: str) -> Memory:
 
 
 def fill(store: SqliteStore, rows: int) -> tuple[float, float]:
-    """Rows a second with all their words, and what folding cost in seconds."""
+    """Rows a second with all their words, and what compaction cost in seconds."""
     began, batch = time.perf_counter(), list[str]()
 
     def write(tx: Any) -> None:
@@ -329,7 +329,7 @@ LINES: tuple[tuple[str, Callable[[dict[str, float]], str], str], ...] = (
     ("first answer after opening", lambda one: f"{one['first']:.2f} s", "≤ 2 s at 1M"),
     ("resident", lambda one: f"{one['resident']:.0f} MB", "< 1,500 at 1M"),
     ("written, rows a second", lambda one: f"{one['written']:.0f}", ""),
-    ("folded, µs a row", lambda one: f"{one['folding']:.0f}", ""),
+    ("compacted, µs a row", lambda one: f"{one['folding']:.0f}", ""),
     ("vectors stored a second", lambda one: f"{one['vectors']:.0f}", ""),
     ("bytes a memory", lambda one: f"{one['bytes']:.0f}", ""),
 )  # fmt: skip
@@ -368,10 +368,10 @@ def plot(measured: Sequence[dict[str, float]], path: Path) -> None:
 HEAD = """# Search at scale
 
 Written by `make bench`. Processor time, or where it says so the clock's, of one run on one machine; ratios say more than
-numbers. The goal of the whole search stands at both: whoever asks waits by the clock, and both processors work for him.
+numbers. The goal of the whole search stands at both: a caller waits by the clock, and both processors work for him.
 FTS5 is a contentless table of the same rows ranked by `bm25()` and is asked the same questions; numpy is a scan of
 float32 vectors. The whole search is the operation itself: the question's embedding, words, vectors, neighbours, ranking,
-folding and the answer. Vectors are mixed from drawn ones, so they tell of cost only.
+deduplication and the answer. Vectors are mixed from drawn ones, so they tell of cost only.
 
 ![processor time a question](scale.png)
 

@@ -90,6 +90,7 @@ def engine_kind(request: pytest.FixtureRequest) -> Iterator[str]:
 
 
 def pytest_collection_finish() -> None:
+    gc.freeze()  # nor is it looked through again while tests run
     gc.enable()
 
 
@@ -124,6 +125,13 @@ def objects(tmp_path_factory: pytest.TempPathFactory) -> Iterator[ObjectServer]:
         yield server.start()
     finally:
         server.stop()
+
+
+@pytest.fixture(scope="session")
+def locked_objects(objects: ObjectServer) -> ObjectServer:
+    """The same server, with the bucket that keeps what is put into it."""
+    objects.make_locked_bucket()
+    return objects
 
 
 @pytest.fixture

@@ -20,8 +20,9 @@ SECOND = 1_000
 class Journaled(World):
     """A world with a vault, and the steps that the threads of a server take."""
 
-    def __init__(self, home: Path, vault: Path, chance: int = 0, **overrides: Any):
-        vault.mkdir(exist_ok=True)
+    def __init__(self, home: Path, vault: Path | str, chance: int = 0, **overrides: Any):
+        if isinstance(vault, Path):
+            vault.mkdir(exist_ok=True)
         super().__init__(home, chance, vault=str(vault), **overrides)
         self.journal = JournalWriter(self.snapshots())
 
@@ -40,7 +41,7 @@ class Journaled(World):
 
     def cut(self) -> bool:
         self.clock.now += SECOND
-        return self.journal.cut(self.changes)
+        return self.journal.cut(self.changes, wrote=self.engine.journal.wrote)
 
     def send(self) -> bool:
         return self.journal.send(self.vault, self.changes)

@@ -1,18 +1,25 @@
-"""A real S3 server for tests: SeaweedFS on free ports, with a key that may write and one that may only read."""
+"""A real S3 server for tests: SeaweedFS on free ports, with a key that may write, one that may only add and one that may
+only read, and with a bucket that keeps for days what is put into it."""
 
 from __future__ import annotations
 
+import hmac
 import json
 import socket
 import subprocess
 import sysconfig
+from collections.abc import Mapping
 from contextlib import ExitStack, suppress
+from datetime import UTC, datetime
+from hashlib import sha256
 from io import BytesIO
 from pathlib import Path
+from types import MappingProxyType
 from typing import Self
+from urllib.parse import urlencode
 
 import httpx
-from patience import until
+from patience import WAIT_SECONDS, until
 
 from holdfast.core.errors import VaultBusy, VaultUnreachable
 from holdfast.core.system import SystemEntropy
@@ -20,7 +27,20 @@ from holdfast.settings import Settings, load
 
 PROGRAM = Path(sysconfig.get_path("scripts")) / "weed"
 BUCKET = "memory"
+LOCKED = "locked"  # a bucket with object lock: every version is kept for some days
+LOCK_DAYS = 3
 WRITER, READER, STRANGER = ("AKwriter", "SKwriter"), ("AKreader", "SKreader"), ("AKnobody", "SKnobody")
+APPENDER = ("AKappender", "SKappender")  # creates and reads, and deletes nothing
+_MAY_APPEND = {
+    "Version": "2012-10-17",
+    "Statement": [
+        {
+            "Effect": "Allow",
+            "Action": ["s3:PutObject", "s3:GetObject", "s3:ListBucket"],
+            "Resource": ["arn:aws:s3:::*", "arn:aws:s3:::*/*"],
+        }
+    ],
+}
 _PORTS = ("master", "volume", "filer", "s3")
 TRIES, SECONDS = 3, 60
 
@@ -74,10 +94,12 @@ class ObjectServer:
         people = [
             _identity("writer", WRITER, "Admin", "Read", "Write", "List", "Tagging"),
             _identity("reader", READER, "Read", "List"),
+            {**_identity("appender", APPENDER), "policyNames": ["append"]},
         ]
+        policies = [{"name": "append", "content": json.dumps(_MAY_APPEND)}]
         (folder / "data").mkdir(parents=True)
         config = folder / "s3.json"
-        config.write_text(json.dumps({"identities": people}))
+        config.write_text(json.dumps({"identities": people, "policies": policies}))
         self._ports = _free_ports()
         options = [f"-{name}.port={port}" for name, (port, _) in self._ports.items()]
         options += [f"-{name}.port.grpc={port}" for name, (_, port) in self._ports.items()]
@@ -96,6 +118,52 @@ class ObjectServer:
             object_vault("s3", BUCKET, "made", self.settings(), SystemEntropy()).put("here", BytesIO(b""))
             return True
         return False
+
+    def make_locked_bucket(self) -> None:
+        """The bucket `LOCKED`, if it is not there yet."""
+        self.ask("PUT", f"/{LOCKED}", {"x-amz-bucket-object-lock-enabled": "true"})
+        days = f"<DefaultRetention><Mode>COMPLIANCE</Mode><Days>{LOCK_DAYS}</Days></DefaultRetention>"
+        rule = f"<ObjectLockEnabled>Enabled</ObjectLockEnabled><Rule>{days}</Rule>"
+        body = f"<ObjectLockConfiguration>{rule}</ObjectLockConfiguration>".encode()
+        answer = self.ask("PUT", f"/{LOCKED}", query={"object-lock": ""}, body=body)
+        assert answer.status_code == 200, answer.text
+
+    def ask(
+        self,
+        method: str,
+        path: str,
+        headers: Mapping[str, str] = MappingProxyType({}),
+        query: Mapping[str, str] = MappingProxyType({}),
+        body: bytes = b"",
+        key: tuple[str, str] = WRITER,
+    ) -> httpx.Response:
+        """The answer to a request that is signed (version 4), for what vaults never ask."""
+        now = datetime.now(UTC).strftime("%Y%m%dT%H%M%SZ")
+        scope = f"{now[:8]}/us-east-1/s3/aws4_request"
+        hashed = sha256(body).hexdigest()
+        host = self.endpoint.removeprefix("http://")
+        signed = dict(sorted({**headers, "host": host, "x-amz-content-sha256": hashed, "x-amz-date": now}.items()))
+        asked = urlencode(sorted(query.items()))
+        lines = [
+            method,
+            path,
+            asked,
+            *(f"{name}:{value}" for name, value in signed.items()),
+            "",
+            ";".join(signed),
+            hashed,
+        ]
+        text = "\n".join(["AWS4-HMAC-SHA256", now, scope, sha256("\n".join(lines).encode()).hexdigest()])
+        secret = f"AWS4{key[1]}".encode()
+        for part in scope.split("/"):
+            secret = hmac.digest(secret, part.encode(), "sha256")
+        proof = hmac.digest(secret, text.encode(), "sha256").hex()
+        credential = (
+            f"AWS4-HMAC-SHA256 Credential={key[0]}/{scope}, SignedHeaders={';'.join(signed)}, Signature={proof}"
+        )
+        url = f"{self.endpoint}{path}{f'?{asked}' if asked else ''}"
+        sent = {**signed, "authorization": credential}
+        return httpx.request(method, url, headers=sent, content=body, timeout=WAIT_SECONDS, trust_env=False)
 
     def _answers(self) -> bool:
         assert self._process is not None

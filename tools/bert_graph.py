@@ -20,7 +20,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from holdfast.index.int8_weights import ROWS, SCALE, is_linear
-from holdfast.index.local_models import GTE_SMALL, MINILM, LocalModel
+from holdfast.index.local_models import BERTS, BertModel
 from holdfast.index.onnx_session import IDS, MASK, VECTORS
 
 SEGMENTS = 2
@@ -50,7 +50,7 @@ class Network:
         return 4 * self.dims
 
 
-def network(model: LocalModel) -> Network:
+def network(model: BertModel) -> Network:
     return Network(model.label, model.layers, model.quantized)
 
 
@@ -306,5 +306,5 @@ def model(
 
 
 if __name__ == "__main__":
-    for one in (MINILM, GTE_SMALL):
+    for one in BERTS:
         one.graph.write_bytes(graph(network(one)))

@@ -16,7 +16,7 @@ import sys
 from collections.abc import Iterator
 from pathlib import Path
 
-from holdfast.index.local_models import LOCAL_MODELS
+from holdfast.index.local_models import BERTS
 
 Layout = dict[str, tuple[int, list[int]]]  # first byte and shape, by name
 Span = tuple[int, int]
@@ -100,7 +100,8 @@ def _varint(content: bytes, at: int) -> tuple[int, int]:
 
 
 def main() -> None:
-    model, content = LOCAL_MODELS[sys.argv[1]], Path(sys.argv[2]).read_bytes()
+    models = {one.key: one for one in BERTS}
+    model, content = models[sys.argv[1]], Path(sys.argv[2]).read_bytes()
     if hashlib.sha256(content).hexdigest() != model.weights.sha256:
         sys.exit(f"{sys.argv[2]} is not the pinned {model.weights.name} of {model.label}")
     found = safetensors_layout(content) if model.weights.name.endswith(".safetensors") else onnx_layout(content)

@@ -25,6 +25,7 @@ from holdfast.store.port import MadeVector, Tx, Waiting
 from holdfast.store.postgres.batch import FIRST
 from holdfast.store.postgres.pool import View, connected
 from holdfast.store.postgres.space_copy import load
+from holdfast.store.queries.word_update import KIND, VERSION
 from holdfast.store.tables import MEMORIES, NOTES
 
 AT_ONCE, NOTED_AT_ONCE = 1_000, 50
@@ -85,14 +86,15 @@ def mark_followed(engine: Engine) -> None:
 
 
 def mark_learnt(engine: Engine, tenants: Sequence[str]) -> None:
-    """Have what the tenants' memories replace be known, as where they came one by one: no server compares them all
-    first."""
+    """Have what the tenants' memories replace be known, and that their words are cut as now, as where they came one by
+    one: no server compares or reads them all first."""
 
     def write(tx: Tx, some: Sequence[str]) -> None:
         for tenant in some:
             for id in (TURNS, KEPT):
                 seq = tx.next_seq(tenant)
                 tx.add(NOTES, Note(tenant, id, seq, CURSOR, str(seq), engine.clock.now_ms()))
+            tx.add(NOTES, Note(tenant, KIND, tx.next_seq(tenant), KIND, VERSION, engine.clock.now_ms()))
 
     for first in range(0, len(tenants), NOTED_AT_ONCE):
         engine.store.write(partial(write, some=sorted(tenants)[first : first + NOTED_AT_ONCE]))

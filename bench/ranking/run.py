@@ -26,7 +26,7 @@ from ranking.model import NAMES, PRESENT, figures, fitted, scores
 from ranking.page import page
 from ranking.tables import Table, tables
 
-from holdfast.index import LOCAL_MODELS
+from holdfast.index import BERTS
 from holdfast.recall.ranking.ranking_weights import RankingWeights
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -115,7 +115,7 @@ def main() -> None:
     options.add_argument("--report", action="store_true")
     given = options.parse_args()
     outcomes = {}
-    for model in LOCAL_MODELS.values():
+    for model in BERTS:
         every = collected(model.key, given.cache, given.locomo, given.chats)
         outcomes[model.label] = measured(every)
     if not given.report:

@@ -92,7 +92,8 @@ def tables(model: str, group: str, family: str, collections: Sequence[Collection
 
 
 def _key(model: str, collection: Collection) -> str:
-    digest = hashlib.sha256(f"{model}\n{collection!r}".encode())
+    asked = [(query.text, sorted(query.gold)) for query in collection.queries]  # a set is written in any order
+    digest = hashlib.sha256(f"{model}\n{collection.name}\n{collection.documents!r}\n{asked!r}".encode())
     for module in _CODE:
         digest.update(Path(str(module.__file__)).read_bytes())
     return digest.hexdigest()[:32]

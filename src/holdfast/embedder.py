@@ -38,6 +38,7 @@ def _places(model: LocalModel, settings: Settings, clock: Clock, entropy: Entrop
 
 
 def _fetch(model: LocalModel, settings: Settings, clock: Clock, entropy: Entropy) -> Fetch | None:
-    if settings.embedder_url.lower() == "none":
+    url = settings.embedder_url or model.hub
+    if url.lower() in ("", "none"):
         return None
-    return Download("HOLDFAST_EMBEDDER_URL", settings.embedder_url or model.hub, clock, entropy).fetch
+    return Download("HOLDFAST_EMBEDDER_URL", url, clock, entropy).fetch

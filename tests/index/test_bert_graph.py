@@ -9,23 +9,22 @@ import pytest
 from plain_bert import PlainBert
 from scripts import load_script
 
-from holdfast.index import LOCAL_MODELS, MINILM, LocalModel
+from holdfast.index import BERTS, MINILM, BertModel
 from holdfast.index.int8_weights import is_linear
 from holdfast.index.weight_sources import WeightFiles
 from holdfast.index.weights import NUMBER, layout, read_weights
 
 GENERATOR = load_script("tools/bert_graph.py")
 MAKER = load_script("tools/weight_layout.py")
-MODELS = list(LOCAL_MODELS.values())
 
 
-@pytest.mark.parametrize("model", MODELS, ids=lambda model: model.key)
-def test_the_packaged_graph_is_what_the_generator_makes(model: LocalModel) -> None:
+@pytest.mark.parametrize("model", BERTS, ids=lambda model: model.key)
+def test_the_packaged_graph_is_what_the_generator_makes(model: BertModel) -> None:
     assert model.graph.read_bytes() == GENERATOR.graph(GENERATOR.network(model))
 
 
-@pytest.mark.parametrize("model", MODELS, ids=lambda model: model.key)
-def test_the_layout_has_every_tensor_that_the_graph_reads_in_its_shape(model: LocalModel) -> None:
+@pytest.mark.parametrize("model", BERTS, ids=lambda model: model.key)
+def test_the_layout_has_every_tensor_that_the_graph_reads_in_its_shape(model: BertModel) -> None:
     needed = GENERATOR.shapes(GENERATOR.network(model))
 
     found = {name: shape for name, _, shape in layout(model)}
@@ -34,8 +33,8 @@ def test_the_layout_has_every_tensor_that_the_graph_reads_in_its_shape(model: Lo
     assert found == turned
 
 
-@pytest.mark.parametrize("model", MODELS, ids=lambda model: model.key)
-def test_no_tensor_lies_over_another_or_beyond_the_file(model: LocalModel) -> None:
+@pytest.mark.parametrize("model", BERTS, ids=lambda model: model.key)
+def test_no_tensor_lies_over_another_or_beyond_the_file(model: BertModel) -> None:
     free = 0
     for name, first, shape in layout(model):
         assert first >= free, name

@@ -15,7 +15,7 @@ from holdfast.core.errors import EmbedderUnavailable, UpstreamFailed
 from holdfast.index import MINILM, LocalEmbedder, LocalModel, WeightFolders
 from holdfast.index.remedies import correct_path, install_runtime, install_weights
 from holdfast.index.weight_sources import WeightFiles
-from holdfast.index.weights import read_tokenizer, read_weights
+from holdfast.index.weights import read_weights, read_whole
 
 WEIGHTS, TOKENIZER = MINILM.files
 NOTHING_INSTALLED = replace(MINILM, packages=("no-such-package-at-all",))
@@ -37,7 +37,7 @@ def copied(tmp_path: Path, files: WeightFiles) -> Path:
     folder = tmp_path / "model"
     folder.mkdir()
     (folder / WEIGHTS.name).symlink_to(files.weights)
-    shutil.copy(files.tokenizer, folder / TOKENIZER.name)
+    shutil.copy(files.folder / TOKENIZER.name, folder / TOKENIZER.name)
     return folder
 
 
@@ -144,7 +144,7 @@ def test_weights_that_differ_in_any_way_are_refused(
 def test_a_tokenizer_that_differs_in_any_way_is_refused(
     change: Callable[[bytearray], None], copied: Path, files: WeightFiles
 ) -> None:
-    spoil(copied / TOKENIZER.name, change, files.tokenizer)
+    spoil(copied / TOKENIZER.name, change, files.folder / TOKENIZER.name)
 
     assert "tokenizer.json" in str(refused(minilm(copied)))
 
@@ -155,13 +155,13 @@ def test_a_file_that_cannot_be_read_is_named(copied: Path) -> None:
     with pytest.raises(EmbedderUnavailable, match=r"bytes instead of the expected|cannot be read"):
         read_weights(MINILM, copied / WEIGHTS.name)
     with pytest.raises(EmbedderUnavailable, match="cannot be read"):
-        read_tokenizer(MINILM, copied / "no-such-file")
+        read_whole(MINILM, TOKENIZER, copied / "no-such-file")
 
 
 # Trying again
 
 
-def test_after_a_failure_it_is_not_looked_for_at_once_but_later(tmp_path: Path, copied: Path) -> None:
+def test_weights_that_were_missing_are_used_as_soon_as_they_are_installed(tmp_path: Path, copied: Path) -> None:
     late = tmp_path / "late"
     model = minilm(late)
     assert model.fault() is None
@@ -169,7 +169,19 @@ def test_after_a_failure_it_is_not_looked_for_at_once_but_later(tmp_path: Path, 
     assert (fault := model.fault()) is not None
     assert fault.message == message
     copied.rename(late)
+    assert model.fault() is None
+    assert model.embed_query("text").shape == (384,)
+    assert model.fault() is None
+
+
+def test_weights_that_cannot_be_used_are_not_read_again_at_once_but_later(copied: Path, files: WeightFiles) -> None:
+    spoil(copied / WEIGHTS.name, lambda content: content.reverse(), files.weights)
+    model = minilm(copied)
     refused(model)
+    (copied / WEIGHTS.name).unlink()
+    (copied / WEIGHTS.name).symlink_to(files.weights)
+    refused(model)
+    assert model.fault() is not None
     model._clock.at += 61  # type: ignore[attr-defined]
     assert model.embed_query("text").shape == (384,)
     assert model.fault() is None

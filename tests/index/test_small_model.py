@@ -45,7 +45,7 @@ def embedder(small: SmallModel, folder: Path | None = None) -> LocalEmbedder:
 
 
 def session(small: SmallModel) -> Session:
-    return Session(WeightFolders(small.model, str(small.folder), Path("/nowhere")).find())
+    return Session(small.model, small.folder)
 
 
 # Vectors

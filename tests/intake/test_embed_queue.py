@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 import logging
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -13,7 +13,9 @@ import pytest
 from hashing_embedder import BREAK, HashingEmbedder
 from world import World
 
+from holdfast.core.errors import EmbedderUnavailable, Fault
 from holdfast.core.model import Caller, CleanText
+from holdfast.core.ports import Vectors
 from holdfast.intake import embed_queue
 from holdfast.intake.embed_queue import BATCH, LONGEST_PAUSE, EmbedQueue
 from holdfast.store.tables import MEMORIES, OBSERVATIONS
@@ -173,6 +175,33 @@ def test_pauses_grow_and_end_with_the_first_success(world: World, embedder: Hash
     embedder.refuse = lambda some: False
     world.clock.now += int(LONGEST_PAUSE * 1_000)
     assert one.step()
+    assert health(world)["pending"] == 0
+
+
+class Missing(HashingEmbedder):
+    """Its weights are not installed, until they are."""
+
+    installed = False
+
+    def fault(self) -> Fault | None:
+        return None if self.installed else EmbedderUnavailable("words: the weights are not installed")
+
+    def embed(self, texts: Sequence[CleanText]) -> Vectors:
+        if fault := self.fault():
+            raise fault
+        return super().embed(texts)
+
+
+def test_a_pause_for_want_of_a_model_ends_when_there_is_one(world: World) -> None:
+    remember(world, "a buoy")
+    embedder = Missing()
+    one = follower(world, embedder)
+    for _ in range(8):
+        world.clock.now += int(LONGEST_PAUSE * 1_000)
+        finish(one)
+    assert health(world)["pending"] == 1
+    embedder.installed = True
+    finish(one)
     assert health(world)["pending"] == 0
 
 

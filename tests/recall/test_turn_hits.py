@@ -229,6 +229,26 @@ def test_the_command_line_names_the_command_that_takes_a_mark_away(
     (marked,) = [one["marked"] for one in answer["results"] if "marked" in one]
     print_answer(answer, "search")
     assert f"holdfast still-true {marked}\n" in capsys.readouterr().out
+    print_answer(world.call("still_true", id=marked), "still_true")
+    assert capsys.readouterr().out.startswith(f"Holds again: {marked}. Marks removed: ")
+
+
+def test_the_terminal_shows_complete_records_whole(world: World, capsys: pytest.CaptureFixture[str]) -> None:
+    changed(world)
+    long = f"The export is slow because {'the worker reads every order again and ' * 40}nothing is cached."
+    turn(world, "Why is the export slow?", long, session="s3")
+    world.observe(session="s3", tool_name="Bash", tool_input={"command": "make export"}, tool_output="start\nno cache")
+    learn(world)
+
+    def printed(query: str) -> str:
+        print_answer(world.call("search", query=query, full=True), "search")
+        return capsys.readouterr().out
+
+    assert f"   User: Why is the export slow?\n   {long}\n" in printed("why is the export slow")
+    assert "   command: make export\n   start\n   no cache\n" in printed("make export")
+    assert f"   Outdated; said anew: {NEW}\n" in printed("Which database do we use here?")
+    print_answer(world.call("search", query="export", full=True, min_confidence=1.0), "search")
+    assert capsys.readouterr().out.startswith("No hit is that sure")
 
 
 def test_a_mark_on_what_the_user_said_goes_with_the_id_of_the_hit(world: World) -> None:

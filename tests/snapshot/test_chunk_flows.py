@@ -28,7 +28,7 @@ from holdfast.snapshot.remote.transfer import list_vault
 from holdfast.snapshot.sync.vault_maintenance import copy, standing, sync
 from holdfast.vault.local import LocalVault
 from holdfast.vault.objects import object_vault
-from holdfast.vault.read_only import ReadOnly
+from holdfast.vault.restriction import ReadOnly
 
 pytestmark = pytest.mark.filterwarnings("ignore:Use 'content=:DeprecationWarning")
 

@@ -77,6 +77,18 @@ def test_a_drill_restores_a_snapshot_of_the_vault_and_leaves_a_signed_receipt(tm
     world.close()
 
 
+def test_what_lies_in_the_vault_as_chunks_and_here_whole_is_the_same(tmp_path: Path) -> None:
+    world = filled(tmp_path, vault_layout="chunks")
+    made = world.call("snapshot_create")["id"]
+    assert list((tmp_path / "memory/snapshots").rglob(f"{made}.tar.zst")), "it is whole here"
+
+    assert (world.call("drill")["drill"]["outcome"], bundles(tmp_path)) == ("restored", [".chunks"])
+
+
+def bundles(folder: Path) -> list[str]:
+    return [path.suffix for path in (folder / "vault").rglob("*.*") if path.suffix in (".chunks", ".zst")]
+
+
 def test_without_a_vault_a_snapshot_of_this_machine_is_drilled_and_without_a_key_the_receipt_says_so(
     tmp_path: Path,
 ) -> None:

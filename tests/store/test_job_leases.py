@@ -165,6 +165,15 @@ def test_retention_is_done_by_one_server(worlds: tuple[World, World]) -> None:
     assert other.call("memories")["memories"] == []
 
 
+def test_a_sweep_in_which_nothing_is_due_waits_for_no_writer(url: str, worlds: tuple[World, World]) -> None:
+    one, _ = worlds
+    one.call("remember", content="the code is 4711")
+    one.call("lesson_save", content="Ask before the release.")
+    with psycopg.connect(as_admin(url)) as writer:
+        writer.execute("SELECT 1 FROM spaces FOR UPDATE")  # as one that has begun and not ended
+        Maintenance(one.engine).sweep_all()
+
+
 def test_learning_waits_for_the_server_that_learns(worlds: tuple[World, World]) -> None:
     one, other = worlds
     other.observe(hook="prompt_submit", prompt="Remember: always deploy the billing service on Tuesday.")

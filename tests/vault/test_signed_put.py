@@ -16,7 +16,7 @@ from holdfast.core.ports import Upload, VaultObject
 from holdfast.core.system import SystemEntropy
 from holdfast.vault import objects as under_test
 from holdfast.vault.objects import ObjectVault, object_vault
-from holdfast.vault.signed_put import ConnectionBroken, HostUnreachable
+from holdfast.vault.signed_request import ConnectionBroken, HostUnreachable
 from holdfast.vault.vault_url import vault_from
 
 BIG = bytes(range(256)) * (9 << 12)  # 9 MB and a little

@@ -26,7 +26,7 @@ from holdfast.vault.byte_counter import ByteCounter
 from holdfast.vault.local import LocalVault
 from holdfast.vault.named_errors import NamedErrors
 from holdfast.vault.quota import HOUR, Quota, RateLimitedVault, RequestRate
-from holdfast.vault.read_only import ReadOnly
+from holdfast.vault.restriction import ReadOnly
 from holdfast.vault.retry import RetryingVault
 from holdfast.vault.sequential_put import put_each
 from holdfast.vault.wrapper import VaultWrapper

@@ -47,7 +47,7 @@ def _arguments(operation: Operation) -> Iterator[Json]:
 
 
 def _argument(name: str, prop: Json, required: bool, positional: bool) -> Json:
-    note = prop.get("description") or _note(prop)
+    note = " ".join(filter(None, (prop.get("description"), _note(prop))))
     return {"name": name, "kind": _kind(prop), "help": note, "required": required, "positional": positional}
 
 
@@ -68,7 +68,9 @@ def _first(prop: Json) -> dict[str, Any]:
 def _note(prop: Json) -> str:
     first = _first(prop)
     if "enum" in first:
-        return "one of " + ", ".join(map(str, first["enum"]))
+        return f"One of {', '.join(map(str, first['enum']))}."
+    if "enum" in first.get("items", {}):
+        return f"Any of {', '.join(map(str, first['items']['enum']))}."
     if first.get("format") == "date-time":
-        return "a time such as 2026-11-15T20:41:34Z"
-    return str(first.get("description", ""))
+        return "A time such as 2026-11-15T20:41:34Z."
+    return "" if first is prop else str(first.get("description", ""))

@@ -72,17 +72,22 @@ def add_arguments(parser: argparse.ArgumentParser, row: Row, optional: Collectio
     for one in row.arguments:
         if one.positional:
             words: dict[str, Any] = {} if one.required and one.name not in optional else {"nargs": "?"}
-            parser.add_argument(_dest(one.name), metavar=kebab(one.name).upper().replace("-", "_"), **words)
+            metavar = kebab(one.name).upper().replace("-", "_")
+            parser.add_argument(_dest(one.name), metavar=metavar, help=_note(one), **words)
         else:
             parser.add_argument(_flag(one.name), dest=_dest(one.name), **_option(one))
 
 
+def _note(one: Argument) -> str:
+    return one.help.replace("%", "%%")
+
+
 def _option(one: Argument) -> dict[str, Any]:
-    note = one.help.replace("%", "%%")
+    note = _note(one)
     if one.kind == "flag":
         return {"action": argparse.BooleanOptionalAction, "default": None, "help": note}
     if one.kind == "list":
-        help_text = f"{note} (repeat the option, or separate values with commas)"
+        help_text = f"{note} Repeat the option, or separate values with commas."
         return {"action": "append", "metavar": "X", "help": help_text.strip()}
     return {"metavar": "X", "help": note, "required": one.required}
 

@@ -80,6 +80,8 @@ class JournalProgress:
 
     def __init__(self) -> None:
         self._lags: dict[str, JournalLag] = {}
+        self._lock = threading.Lock()
+        self._records: dict[str, deque[tuple[tuple[str, int], int]]] = {}
 
     def report(self, tenant: str, lag: JournalLag) -> None:
         self._lags = {**self._lags, tenant: lag}
@@ -93,6 +95,24 @@ class JournalProgress:
 
     def all(self) -> dict[str, JournalLag]:
         return self._lags
+
+    def wrote(self, tenant: str, line: str, number: int, records: int) -> None:
+        """A piece with so many records was cut."""
+        with self._lock:
+            self._records.setdefault(tenant, deque()).append(((line, number), records))
+
+    def counted_from(self, tenant: str) -> tuple[str, int] | None:
+        """Line and number of the first piece that is counted."""
+        with self._lock:
+            return min((place for place, _ in self._records.get(tenant, ())), default=None)
+
+    def records_after(self, tenant: str, line: str, number: int) -> int:
+        """How many records are in the pieces after that one; what came before it is forgotten."""
+        with self._lock:
+            found = self._records.get(tenant, deque())
+            while found and found[0][0] <= (line, number):
+                found.popleft()
+            return sum(records for place, records in found if place > (line, number))
 
 
 @dataclass(frozen=True, slots=True)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
-from typing import BinaryIO, Protocol
+from typing import BinaryIO, Literal, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
@@ -158,6 +158,19 @@ class VaultState:
     public: bool = False  # whether it is readable without a credential
 
 
+Keeper = Literal["lock", "governed", "hold", "attribute", "nothing", "unknown"]
+"""What keeps bytes: a lock that nobody lifts, one that a special permission lifts, a hold without an end, an attribute
+of the file that root removes."""
+
+
+@dataclass(frozen=True, slots=True)
+class Protection:
+    """Whether the place itself refuses to remove bytes, whatever the credential, and until when."""
+
+    by: Keeper
+    until: int | None = None  # milliseconds since 1970; None: no end is known
+
+
 class Vault(Protocol):
     """Named bytes elsewhere. Names are relative paths of safe characters with `/` between their parts.
 
@@ -236,4 +249,12 @@ class Vault(Protocol):
 
     def state(self) -> VaultState:
         """The state of the vault now; at least that it can be reached."""
+        ...
+
+    def protection(self, name: str) -> Protection:
+        """What keeps the bytes of a name from being removed.
+
+        Raises:
+            NotFound: there are no bytes of that name.
+        """
         ...

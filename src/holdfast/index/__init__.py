@@ -5,7 +5,18 @@ weights may lie is in `weight_sources.py`; the .onnx files are the networks with
 """
 
 from holdfast.index.local_embedder import LocalEmbedder
-from holdfast.index.local_models import GTE_SMALL, LOCAL_MODELS, MINILM, LocalModel
+from holdfast.index.local_models import BERTS, GTE_SMALL, LOCAL_MODELS, MINILM, MULTILINGUAL, BertModel, LocalModel
 from holdfast.index.weight_sources import Fetch, WeightFolders
 
-__all__ = ["GTE_SMALL", "LOCAL_MODELS", "MINILM", "Fetch", "LocalEmbedder", "LocalModel", "WeightFolders"]
+__all__ = [
+    "BERTS",
+    "GTE_SMALL",
+    "LOCAL_MODELS",
+    "MINILM",
+    "MULTILINGUAL",
+    "BertModel",
+    "Fetch",
+    "LocalEmbedder",
+    "LocalModel",
+    "WeightFolders",
+]

@@ -16,6 +16,8 @@ from holdfast.core.model import CleanText
 from holdfast.core.ports import Clock, Vectors
 from holdfast.index.batches import batches
 from holdfast.index.idle_threads import IdleThreads
+from holdfast.index.local_models import LATIN, BertModel
+from holdfast.index.multilingual import MultilingualSession
 from holdfast.index.onnx_session import Session, Tokens
 from holdfast.index.remedies import correct_path
 from holdfast.index.weight_sources import WeightFiles, WeightFolders
@@ -31,16 +33,15 @@ RETRY_SECONDS = 60.0
 Made = TypeVar("Made")
 
 _PICTURE = re.compile("[\u2600-\u27bf\U0001f000-\U0001faff]")
-# With every accent, ligatures as they are copied from print, and the signs of numbers and units that count as letters.
-_LATIN = re.compile("[A-Za-z\u00aa\u00b5\u00ba\u00c0-\u00d6\u00d8-\u00f6\u00f8-\u024f\u1e00-\u1eff\ufb00-\ufb06]")
+_LATIN = re.compile(f"[{LATIN}]")
 
 
-def latin_share(text: str) -> float:
-    """How much of a text's letters and pictures are Latin letters; all, if it has none."""
+def readable_share(text: str, letters: re.Pattern[str] = _LATIN) -> float:
+    """How much of a text's letters and pictures are such letters; all, if it has none."""
     if text.isascii():
         return 1.0
     signs = sum(map(str.isalpha, text)) + len(_PICTURE.findall(text))
-    return len(_LATIN.findall(text)) / signs if signs else 1.0
+    return min(1.0, len(letters.findall(text)) / signs) if signs else 1.0  # Thai vowels are no letters
 
 
 class LocalEmbedder:
@@ -54,7 +55,7 @@ class LocalEmbedder:
         self._clock = clock
         self._background = IdleThreads(threads)
         self._questions = _QueryCache(KEPT_QUESTIONS)
-        self._session: Session | None = None
+        self._session: Session | MultilingualSession | None = None
         self._loading = Lock()
         self._obtaining = Lock()
         self._failed: _Failed | None = None
@@ -138,18 +139,20 @@ class LocalEmbedder:
     def fault(self) -> Fault | None:
         """Why there is no model; None if there is one, or it was not needed yet."""
         failed = self._failed
-        return None if self._session is not None or failed is None else failed.fault
+        if self._session is not None or failed is None or self._installed_since(failed):
+            return None
+        return failed.fault
 
     def reads(self, text: str) -> float:
-        """The share of Latin letters: the models were trained on English and take other scripts letter by letter,
-        so that all texts in one look alike to them; pictures they do not know at all."""
-        return latin_share(text)
+        """The share of letters of the scripts that the model was trained on: it takes others letter by letter, so that
+        all texts in one look alike to it; pictures it does not know at all."""
+        return readable_share(text, self._places.model.letters)
 
     def _in_background(self, work: Callable[[Sequence[str]], list[Made]], texts: Sequence[CleanText]) -> list[Made]:
         some = [texts[first : first + TOKENIZE_TEXTS] for first in range(0, len(texts), TOKENIZE_TEXTS)]
         return [one for made in self._background.map(work, some) for one in made]
 
-    def _loaded(self, final: bool = False) -> Session:
+    def _loaded(self, final: bool = False) -> Session | MultilingualSession:
         """The session, from files on this machine."""
         with self._loading:
             if self._session is None:
@@ -158,28 +161,35 @@ class LocalEmbedder:
                 self._failed = None
             return self._session
 
-    def _load(self, final: bool) -> Session:
+    def _load(self, final: bool) -> Session | MultilingualSession:
         files: WeightFiles | None = None
         try:
             files = self._places.find()
-            return Session(files)
+            model = files.model
+            if isinstance(model, BertModel):
+                return Session(model, files.folder)
+            return MultilingualSession(model, files.folder)
         except EmbedderUnavailable as fault:
             if files is not None:
                 files.discard()
                 if files.given:  # to install the weights would be of no use
                     fault = EmbedderUnavailable(fault.message, hint=correct_path(files.model))
-            raise self._remembered(fault, final) from fault
+            raise self._remembered(fault, final, found=files is not None) from fault
 
-    def _remembered(self, fault: EmbedderUnavailable, final: bool) -> EmbedderUnavailable:
-        self._failed = _Failed(self._clock.steady(), fault, final)
+    def _remembered(self, fault: EmbedderUnavailable, final: bool, found: bool = False) -> EmbedderUnavailable:
+        self._failed = _Failed(self._clock.steady(), fault, final, found)
         return _anew(fault)
 
     def _raise_again(self, only_final: bool) -> None:
         failed = self._failed
         if failed is None or (only_final and not failed.final):
             return
-        if self._clock.steady() - failed.at < RETRY_SECONDS:
+        if self._clock.steady() - failed.at < RETRY_SECONDS and not self._installed_since(failed):
             raise _anew(failed.fault)
+
+    def _installed_since(self, failed: _Failed) -> bool:
+        """Whether the files that were missing are here now: who followed the hint is not made to wait."""
+        return not failed.found and self._places.are_here()
 
 
 @dataclass(frozen=True, slots=True)
@@ -189,6 +199,7 @@ class _Failed:
     at: float  # by the monotonic clock
     fault: EmbedderUnavailable
     final: bool  # everything was tried
+    found: bool  # the files were here, and could not be used
 
 
 def _anew(fault: EmbedderUnavailable) -> EmbedderUnavailable:
@@ -197,7 +208,8 @@ def _anew(fault: EmbedderUnavailable) -> EmbedderUnavailable:
 
 
 class _QueryCache:
-    """The vectors of the latest questions."""
+    """The vectors of the latest questions: one that is asked again takes 1.4 times as long without
+    (bench/mechanisms.py)."""
 
     def __init__(self, limit: int):
         self._limit = limit

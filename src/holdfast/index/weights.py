@@ -16,20 +16,20 @@ import numpy as np
 
 from holdfast.core.errors import EmbedderUnavailable
 from holdfast.index.int8_weights import Tensors, quantized
-from holdfast.index.local_models import LocalModel, PinnedFile
+from holdfast.index.local_models import BertModel, LocalModel, PinnedFile
 from holdfast.index.remedies import install_weights_anew
 
 NUMBER = np.dtype("<f4")
 Place = tuple[str, int, tuple[int, ...]]  # name, first byte, shape
 
 
-def layout(model: LocalModel) -> list[Place]:
+def layout(model: BertModel) -> list[Place]:
     """Where each tensor lies in the weights, in the order of the file."""
     table = json.loads(model.layout.read_text(encoding="utf-8"))
     return sorted(((name, at, tuple(shape)) for name, (at, shape) in table.items()), key=lambda place: place[1])
 
 
-def read_weights(model: LocalModel, path: Path) -> Tensors:
+def read_weights(model: BertModel, path: Path) -> Tensors:
     """Every tensor that the network is handed, each in memory of its own: what is hashed is what is run.
 
     Raises:
@@ -43,23 +43,23 @@ def read_weights(model: LocalModel, path: Path) -> Tensors:
         raise _unreadable(model, path, error) from error
 
 
-def read_tokenizer(model: LocalModel, path: Path) -> bytes:
-    """The tokenizer's JSON.
+def read_whole(model: LocalModel, pinned: PinnedFile, path: Path) -> bytes:
+    """What one of its files holds.
 
     Raises:
         EmbedderUnavailable: as above.
     """
     try:
-        _check_size(model, model.tokenizer, path)
+        _check_size(model, pinned, path)
         content = path.read_bytes()
     except OSError as error:
         raise _unreadable(model, path, error) from error
-    if hashlib.sha256(content).hexdigest() != model.tokenizer.sha256:
-        raise _wrong(model, model.tokenizer, path)
+    if hashlib.sha256(content).hexdigest() != pinned.sha256:
+        raise _wrong(model, pinned, path)
     return content
 
 
-def _tensors(model: LocalModel, file: BufferedReader, path: Path) -> Tensors:
+def _tensors(model: BertModel, file: BufferedReader, path: Path) -> Tensors:
     digest, tensors, at = hashlib.sha256(), Tensors(), 0
     for name, first, shape in layout(model):
         digest.update(file.read(first - at))

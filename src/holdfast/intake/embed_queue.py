@@ -15,7 +15,7 @@ from itertools import accumulate
 
 import numpy as np
 
-from holdfast.core.errors import Fault, Restoring, UpstreamFailed
+from holdfast.core.errors import EmbedderUnavailable, Fault, Restoring, UpstreamFailed
 from holdfast.core.model import CleanText
 from holdfast.core.ports import Clock, Embedder, Vectors
 from holdfast.store.fleet.fleet_port import Fleet
@@ -65,11 +65,12 @@ class EmbedQueue:
         self._after = 0  # entries up to here failed alone; the others come first
         self._pause = 0.0
         self._resume = clock.steady()
+        self._without_model = False  # why it pauses
         self._said: str | None = None  # what was logged last, so that it is logged once
 
     def step(self) -> bool:
         """Do one small piece of the work; False if there is nothing to do now."""
-        if self._clock.steady() < self._resume:
+        if self._clock.steady() < self._resume and not self._has_model_again():
             return False
         more = False
         try:
@@ -102,10 +103,15 @@ class EmbedQueue:
         """Pause, longer each time, and log it once; all entries stay in the queue."""
         self._pause = min(max(PAUSE, 2 * self._pause), LONGEST_PAUSE)
         self._resume = self._clock.steady() + self._pause
+        self._without_model = isinstance(error, EmbedderUnavailable)
         said = f"{error.message} ({error.code})" if isinstance(error, Fault) else f"unexpected {type(error).__name__}"
         if said != self._said:
             log.warning("vectors: %s; search uses keywords only until this works again", said)
         self._said = said
+
+    def _has_model_again(self) -> bool:
+        """Whether it paused for want of a model, and there is one now."""
+        return self._without_model and self._embedder is not None and self._embedder.fault() is None
 
     def waiting(self, limit: int) -> list[Waiting]:
         """The first that wait for their vector, without those that failed alone."""

@@ -54,6 +54,8 @@ def draw_insights(ctx: CallContext, project: str | None, summarized: int = 0) ->
     summaries = reader.find(SUMMARIES, ctx.tenant, *bounds, order="-created_at", limit=MOST_SUMMARIES)
     held, replaced = _statements(ctx, reader, project)
     facts, procedures = find_facts(seen, summaries, held), find_procedures(seen)
+    if not (facts or procedures or summarized or reader.count(INSIGHTS, ctx.tenant)):
+        return ConsolidationResult(0, 0, 0, len(seen), len(summaries))  # no writer waits
 
     def store(tx: Tx) -> tuple[int, int]:
         kept = {"semantic": _keep(ctx, tx, facts), "procedural": _keep(ctx, tx, procedures)}

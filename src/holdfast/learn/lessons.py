@@ -12,7 +12,7 @@ from holdfast.core.model import CleanText, Event, Lesson
 from holdfast.core.times import DAY_MS
 from holdfast.projects import of_project, project_names
 from holdfast.store.minhash import distinct_words
-from holdfast.store.port import Condition, Tx, where
+from holdfast.store.port import Condition, Reader, Tx, where
 from holdfast.store.tables import LESSONS
 
 START_CONFIDENCE = 0.5
@@ -195,21 +195,24 @@ def _begins_one(term: str, words: frozenset[str]) -> bool:
 
 def decay_lessons(ctx: CallContext) -> int:
     """Weaken what was not reinforced for a week, by the whole weeks that passed; how many changed."""
+    now = ctx.clock.now_ms()
+
+    def due(reader: Reader) -> list[Lesson]:
+        weaker = ((lesson, decayed(lesson, now)) for lesson in reader.find(LESSONS, ctx.tenant, *where(deleted=False)))
+        return [after for before, after in weaker if after != before]
 
     def store(tx: Tx) -> int:
-        now, changed = ctx.clock.now_ms(), 0
-        for lesson in tx.find(LESSONS, ctx.tenant, *where(deleted=False)):
-            weaker = decayed(lesson, now)
-            if weaker != lesson:
-                tx.replace(LESSONS, weaker)
-                changed += 1
+        changed = 0
+        for weaker in due(tx):
+            tx.replace(LESSONS, weaker)
+            changed += 1
         if changed:
             ctx.audit(tx, "lesson_decay", (), lessons=changed)
             # One for all of them: a reader that gets thousands at once is dropped as too slow.
             tx.publish(Event(ctx.tenant, "lesson_decay", {"lessons": changed}))
         return changed
 
-    return ctx.store.write(store)
+    return ctx.store.write(store) if due(ctx.store.read()) else 0  # mostly nothing is due, and no writer waits
 
 
 def decayed(lesson: Lesson, now: int) -> Lesson:

@@ -92,12 +92,14 @@ class Settings:
     journal: bool
     journal_keep: int
     journal_backlog: int
+    journal_share: int
     snapshot_lock_seconds: int
     drill_every: int
     drill_bytes: int
     drill_seconds: int
     vault: str
     vault_credentials: str
+    vault_append_only: bool
     vault_endpoint: str
     vault_layout: str
     vault_region: str

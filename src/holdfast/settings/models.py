@@ -62,16 +62,16 @@ ROWS: tuple[Setting, ...] = (
     Setting(
         "embedder",
         "local",
-        "Embedding model for semantic search. local: gte-small if it is installed, else minilm; gte-small, minilm: run "
-        "on this machine; gemini; openai: any compatible URL; none: keyword search only.",
-        one_of("local", "gte-small", "minilm", "none", "gemini", "openai"),
+        "Embedding model for semantic search. local: gte-small if it is installed, else minilm; gte-small, minilm, "
+        "multilingual: run on this machine; gemini; openai: any compatible URL; none: keyword search only.",
+        one_of("local", "gte-small", "minilm", "multilingual", "none", "gemini", "openai"),
         ("EMBEDDING_PROVIDER",),
     ),
     Setting(
         "embedder_path",
         "",
-        "Folder with the files of minilm (model.safetensors, tokenizer.json) or gte-small (model.onnx, "
-        "tokenizer.json). Empty: the installed ones.",
+        "Folder with the files of minilm (model.safetensors, tokenizer.json), gte-small (model.onnx, "
+        "tokenizer.json) or multilingual (use_quantized.onnx). Empty: the installed ones.",
     ),
     Setting(
         "embedder_model",

@@ -89,6 +89,13 @@ ROWS: tuple[Setting, ...] = (
         whole(0, 2**50),
     ),
     Setting(
+        "journal_share",
+        "3",
+        "Make the next automatic snapshot early once the journal since the last one has this share of the memory's "
+        "records, in percent: restoring a journal takes longer than restoring a snapshot. 0: only on schedule.",
+        whole(0, 1_000),
+    ),
+    Setting(
         "snapshot_lock_seconds",
         "60",
         "Seconds to wait for another process that creates, restores or removes snapshots.",

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from holdfast.settings.row import Setting, one_of, secret, text, whole
+from holdfast.settings.row import Setting, boolean, one_of, secret, text, whole
 
 ROWS: tuple[Setting, ...] = (
     Setting(
@@ -19,6 +19,14 @@ ROWS: tuple[Setting, ...] = (
         "vault_credentials",
         "",
         "File with keys and tokens of vaults, as lines NAME=value. Only its owner may be able to read it.",
+    ),
+    Setting(
+        "vault_append_only",
+        "false",
+        "Only add to vaults: nothing in them is removed or replaced by this host. Use it with a credential that may "
+        "create and read and not delete; then a stolen machine cannot erase its snapshots. Pruning needs another "
+        "credential: holdfast vault prune --credentials FILE.",
+        boolean,
     ),
     Setting(
         "vault_endpoint",

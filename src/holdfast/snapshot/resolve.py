@@ -29,7 +29,7 @@ from holdfast.snapshot.repo.packs import packs_needed
 from holdfast.snapshot.repo.repository import SnapshotRepository
 from holdfast.snapshot.verify import Expectations, fault_of, is_genuine, verify
 from holdfast.store.portable import store_schema
-from holdfast.vault.read_only import ReadOnly
+from holdfast.vault.restriction import ReadOnly
 
 LATEST = "latest"
 LOCAL_REPOSITORY = "shelf"  # as keyrings and cache keys on disk call it

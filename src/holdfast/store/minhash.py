@@ -1,4 +1,4 @@
-"""How alike two texts are, and small sketches that find the alike ones without reading them all."""
+"""How similar two texts are, and small sketches that find similar ones without reading them all."""
 
 from __future__ import annotations
 
@@ -12,19 +12,13 @@ from holdfast.store.tokenizer import STOP_WORDS
 _WORD = re.compile(r"[^\W_]+|[\u3040-\u30ff\u3400-\u9fff\uac00-\ud7af]")
 _CJK = re.compile(r"[\u3040-\u30ff\u3400-\u9fff\uac00-\ud7af]")
 
-# Of ASCII, letters and digits make words. A table and a split find them four times as fast as the expression above.
-_BLANKS = {code: " " for code in range(128) if not chr(code).isalnum()}
-
 # Two texts of Jaccard 0.7 share none of their 8 smallest hashes once in 15,000 times (0.3 to the 8th).
 SKETCH_HASHES = 8
 
 
 def distinct_words(text: str) -> frozenset[str]:
     """The text's words, lower-cased; a CJK character counts as a word."""
-    lowered = text.lower()
-    if lowered.isascii():
-        return frozenset(lowered.translate(_BLANKS).split())
-    spaced = _CJK.sub(lambda char: f" {char.group()} ", lowered)
+    spaced = _CJK.sub(lambda char: f" {char.group()} ", text.lower())
     return frozenset(_WORD.findall(spaced))
 
 

@@ -17,6 +17,7 @@ NAMES = frozenset(
         "vault_key_id",
         "vault_key",
         "vault_session_token",
+        "google_account",
         "azure_account",
         "azure_key",
         "azure_sas_token",
@@ -40,6 +41,17 @@ def with_credentials(settings: Settings) -> Settings:
     found = _parse(_read_private(user_path(settings.vault_credentials, _WRONG, InvalidSettings)))
     lacking: dict[str, Any] = {name: value for name, value in found.items() if not getattr(settings, name)}
     return replace(settings, **lacking)
+
+
+def with_only(settings: Settings, path: str) -> Settings:
+    """The settings with the keys of this file and no others, for work that the usual credential may not do.
+
+    Raises:
+        InvalidSettings: as above.
+    """
+    blank: dict[str, Any] = {row.name: row.parse("") for row in SETTINGS if row.name in NAMES}
+    bare = replace(settings, **blank, vault_append_only=False)
+    return with_credentials(replace(bare, vault_credentials=path))
 
 
 def _read_private(path: Path) -> str:

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import errno
+import fcntl
 import itertools
 import os
 import stat
+import struct
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager, suppress
 from pathlib import Path
@@ -13,13 +15,15 @@ from typing import BinaryIO
 
 from holdfast.core.disk import FULL, alone_in, claim, make_folder, publish, release, sync_folder
 from holdfast.core.errors import Conflict, Fault, NotFound, VaultFull, VaultRefused, VaultUnreachable
-from holdfast.core.ports import Capabilities, Upload, VaultObject, VaultState
+from holdfast.core.ports import Capabilities, Protection, Upload, VaultObject, VaultState
 from holdfast.vault.names import check_name, check_prefix, is_part
 from holdfast.vault.sequential_put import put_each
 
 _TEMPORARY = ".put-"  # no name of the vault begins with this
 _CHUNK = 1 << 20
 _DENIED = {errno.EACCES, errno.EPERM, errno.EROFS, errno.ELOOP}
+# Linux: the attributes that `chattr +i` and `chattr +a` set.
+_GET_FLAGS, _IMMUTABLE, _APPEND = 0x80086601, 0x10, 0x20
 _numbers = itertools.count()  # no name twice in a process: a put removes its own name when it ends
 
 
@@ -125,6 +129,14 @@ class LocalVault:
         with _faults("vault: state"):
             disk = os.statvfs(self._root if self._root.exists() else self._root.parent)
         return VaultState(free=disk.f_bavail * disk.f_frsize)
+
+    def protection(self, name: str) -> Protection:
+        with self.open(name) as file:
+            try:
+                flags = struct.unpack("L", fcntl.ioctl(file, _GET_FLAGS, bytes(struct.calcsize("L"))))[0]
+            except OSError:  # a file system without attributes
+                return Protection("nothing")
+        return Protection("attribute" if flags & (_IMMUTABLE | _APPEND) else "nothing")
 
     def _reachable(self) -> None:
         """A disk that is not mounted must not count as an empty vault.

@@ -7,7 +7,7 @@ from contextlib import contextmanager
 from typing import BinaryIO
 
 from holdfast.core.errors import UpstreamFailed, VaultFull
-from holdfast.core.ports import Upload, VaultObject, VaultState
+from holdfast.core.ports import Protection, Upload, VaultObject, VaultState
 from holdfast.vault.wrapper import VaultWrapper
 
 
@@ -45,6 +45,10 @@ class NamedErrors(VaultWrapper):
     def state(self) -> VaultState:
         with self._named():
             return self._vault.state()
+
+    def protection(self, name: str) -> Protection:
+        with self._named():
+            return self._vault.protection(name)
 
     @contextmanager
     def _named(self) -> Iterator[None]:

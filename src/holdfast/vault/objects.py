@@ -8,9 +8,11 @@ copied to their own by the server, which does so only if that name is free: uplo
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import closing, contextmanager, suppress
-from datetime import timedelta
+from datetime import UTC, datetime, timedelta
+from email.utils import parsedate_to_datetime
+from hashlib import md5
 from typing import TYPE_CHECKING, Any, BinaryIO
 
 import obstore
@@ -29,11 +31,11 @@ from holdfast.core.errors import (
     VaultUnauthorized,
     VaultUnreachable,
 )
-from holdfast.core.ports import Capabilities, Entropy, Upload, VaultObject, VaultState
+from holdfast.core.ports import Capabilities, Entropy, Keeper, Protection, Upload, VaultObject, VaultState
 from holdfast.settings import Settings
 from holdfast.vault.names import check_name, check_prefix, folder_of, is_name
 from holdfast.vault.sequential_put import put_each
-from holdfast.vault.signed_put import ConnectionBroken, HostUnreachable, PutResponse, put_new
+from holdfast.vault.signed_request import ConnectionBroken, HostUnreachable, PutResponse, head, put_new
 from holdfast.vault.streams import counted_stream, pieces_of, read_whole, stream_of
 
 if TYPE_CHECKING:
@@ -60,6 +62,8 @@ _BAD_KEY = re.compile(
     r"InvalidAccessKeyId|SignatureDoesNotMatch|ExpiredToken|InvalidToken|AuthenticationFailed|TokenRefreshRequired"
 )
 _DENIED = re.compile(r"AccessDenied|Access Denied")
+# A bucket that keeps what is put for some time takes nothing without a checksum. Others may know no checksums.
+_WANTS_CHECKSUM = re.compile(r"Content-MD5 OR x-amz-checksum|Content-MD5 HTTP header is required", re.IGNORECASE)
 _FULL = re.compile(r"QuotaExceeded|InsufficientCapacity|StorageFull")
 
 
@@ -124,6 +128,7 @@ class ObjectVault:
 
     def __init__(self, store: Store, place: str, entropy: Entropy):
         self._store, self._place, self._entropy = store, place, entropy
+        self._checksums = False  # whether the store wants them
 
     @property
     def place(self) -> str:
@@ -135,14 +140,34 @@ class ObjectVault:
 
     def put(self, name: str, data: BinaryIO) -> None:
         check_name(name)
-        head = read_whole(data, IN_ONE_REQUEST + 1)
+        start = read_whole(data, IN_ONE_REQUEST + 1)
         with _faults(f"put {name}"):
-            if len(head) <= IN_ONE_REQUEST:
-                obstore.put(self._store, name, head, mode="create", use_multipart=False)
+            if len(start) <= IN_ONE_REQUEST:
+                self._put_at_once(name, start)
                 return
             self._refuse_existing(name)
-            with self._uploaded(name, head, data) as hidden:
+            with self._uploaded(name, start, data) as hidden:
                 obstore.copy(self._store, hidden, name, overwrite=False)
+
+    def _put_at_once(self, name: str, data: bytes) -> None:
+        try:
+            obstore.put(self._store, name, data, mode="create", use_multipart=False)
+        except gone_wrong.BaseError as error:
+            if not self._begin_checksums(str(error)):
+                raise
+            obstore.put(self._store, name, data, mode="create", use_multipart=False)
+
+    def _begin_checksums(self, refusal: str) -> bool:
+        """Whether a refused put is to be tried again, with a checksum from now on."""
+        if self._checksums or not isinstance(self._store, S3Store) or not _WANTS_CHECKSUM.search(refusal):
+            return False
+        self._checksums = True
+        old = self._store
+        config: Any = {**old.config, "checksum_algorithm": "sha256"}
+        self._store = S3Store(
+            prefix=old.prefix, config=config, client_options=old.client_options, retry_config=old.retry_config
+        )
+        return True
 
     def put_all(self, parcels: Sequence[Upload]) -> None:
         for parcel in parcels:
@@ -157,16 +182,27 @@ class ObjectVault:
         with _faults(f"put {parcel.name}"):
             self._refuse_existing(parcel.name)
             url = obstore.sign(self._store, "PUT", parcel.name, _SIGNED_FOR)
+        answer = self._streamed(url, parcel)
+        if answer is not None and answer.status == 400 and self._begin_checksums(answer.text):
+            answer = self._streamed(url, parcel)
+        if answer is not None and (fault := _refusal(answer, f"vault: put {parcel.name}")):
+            raise fault
+        return answer is not None
+
+    def _streamed(self, url: str, parcel: Upload) -> PutResponse | None:
+        """The store's answer; None if its host cannot be reached this way."""
+        digest = md5(usedforsecurity=False)
+        if self._checksums:
+            with closing(parcel.open()) as data:
+                for piece in _exactly(parcel, data):
+                    digest.update(piece)
         with closing(parcel.open()) as data:
             try:
-                answer = put_new(url, parcel.size, _exactly(parcel, data))
+                return put_new(url, parcel.size, _exactly(parcel, data), digest.digest() if self._checksums else b"")
             except HostUnreachable:
-                return False
+                return None
             except ConnectionBroken:
                 raise VaultUnreachable(f"vault: put {parcel.name}: the connection was lost") from None
-        if fault := _refusal(answer, f"vault: put {parcel.name}"):
-            raise fault
-        return True
 
     def replace(self, name: str, data: BinaryIO, tag: str) -> None:
         check_name(name)
@@ -226,6 +262,23 @@ class ObjectVault:
             next(iter(obstore.list(self._store, chunk_size=1)), None)
         return VaultState()
 
+    def protection(self, name: str) -> Protection:
+        check_name(name)
+        doing = f"look at {name}"
+        try:
+            with _faults(doing):
+                url = obstore.sign(self._store, "HEAD", name, _SIGNED_FOR)
+            status, headers = head(url)
+        except (VaultRefused, VaultUnauthorized, HostUnreachable):  # this credential cannot sign, or a proxy is used
+            return Protection("unknown")
+        except ConnectionBroken:
+            raise VaultUnreachable(f"vault: {doing}: the connection was lost") from None
+        if status == 404:
+            raise NotFound(f"vault: {doing}: not found")
+        if status != 200:
+            raise _by_status(f"status code: {status}", f"vault: {doing}")
+        return _kept(headers, unseen="nothing" if isinstance(self._store, S3Store) else "unknown")
+
     def _refuse_existing(self, name: str) -> None:
         """Called before much is sent for nothing."""
         try:
@@ -235,7 +288,7 @@ class ObjectVault:
         raise Conflict(f"vault: {name} already exists")
 
     @contextmanager
-    def _uploaded(self, name: str, head: bytes, rest: BinaryIO) -> Iterator[str]:
+    def _uploaded(self, name: str, start: bytes, rest: BinaryIO) -> Iterator[str]:
         """The bytes under a hidden name that is gone after the block."""
         hidden = f"{_HIDDEN}{self._entropy.hex(32)}"
         try:
@@ -243,7 +296,7 @@ class ObjectVault:
             # another of its stores.
             writer = obstore.open_writer(self._store, hidden, buffer_size=_PART, max_concurrency=_AT_ONCE)
             try:
-                for piece in _bounded(name, head, rest):
+                for piece in _bounded(name, start, rest):
                     writer.write(piece)
             finally:
                 writer.close()
@@ -256,13 +309,14 @@ class ObjectVault:
     def _sweep(self, own: str) -> None:
         """Remove what killed uploads left. The store's clock decides what is old, and by it our own is new."""
         now = obstore.head(self._store, own)["last_modified"]
-        for one in self._below(_HIDDEN):
-            if one["last_modified"] < now - _ABANDONED:
-                obstore.delete(self._store, one["path"])
+        with suppress(gone_wrong.BaseError):  # a credential that may not delete leaves them
+            for one in self._below(_HIDDEN):
+                if one["last_modified"] < now - _ABANDONED:
+                    obstore.delete(self._store, one["path"])
 
 
-def _bounded(name: str, head: bytes, rest: BinaryIO) -> Iterator[bytes]:
-    left = _MOST - len(head)
+def _bounded(name: str, begin: bytes, rest: BinaryIO) -> Iterator[bytes]:
+    left = _MOST - len(begin)
 
     def passed(count: int) -> None:
         nonlocal left
@@ -270,8 +324,8 @@ def _bounded(name: str, head: bytes, rest: BinaryIO) -> Iterator[bytes]:
         if left < 0:
             raise LimitReached(f"vault: {name} has more than {_MOST} bytes, more than the object store accepts")
 
-    for start in range(0, len(head), _PART):
-        yield head[start : start + _PART]
+    for start in range(0, len(begin), _PART):
+        yield begin[start : start + _PART]
     yield from pieces_of(counted_stream(rest, passed), _PART)
 
 
@@ -311,6 +365,34 @@ def _checked_pieces(pieces: Iterator[Any], name: str, size: int) -> Iterator[mem
             yield view
     if seen != size:
         raise VaultDamaged(f"vault: {name} has {seen} bytes instead of {size}")
+
+
+# By provider: what names the kind of lock, when it ends, and a hold without an end.
+_LOCKS = (
+    ("x-amz-object-lock-mode", "x-amz-object-lock-retain-until-date", "x-amz-object-lock-legal-hold"),
+    ("x-goog-object-lock-mode", "x-goog-object-lock-retain-until-date", "x-goog-temporary-hold"),
+    ("x-ms-immutability-policy-mode", "x-ms-immutability-policy-until-date", "x-ms-legal-hold"),
+)
+_FIRM = ("compliance", "locked")
+
+
+def _kept(headers: Mapping[str, str], unseen: Keeper) -> Protection:
+    """What the headers of an object tell of its lock; a policy of a whole bucket shows on S3 only."""
+    for mode, until, hold in _LOCKS:
+        if headers.get(hold, "").lower() in ("on", "true"):
+            return Protection("hold")
+        if (ends := _moment(headers.get(until, ""))) is not None:
+            return Protection("lock" if headers.get(mode, "").lower() in _FIRM else "governed", ends)
+    return Protection(unseen)
+
+
+def _moment(text: str) -> int | None:
+    """A time of HTTP or of ISO 8601 in milliseconds."""
+    try:
+        found = parsedate_to_datetime(text) if "," in text else datetime.fromisoformat(text)
+    except ValueError:
+        return None
+    return int((found if found.tzinfo else found.replace(tzinfo=UTC)).timestamp() * 1000)
 
 
 def _named(meta: ObjectMeta) -> VaultObject:

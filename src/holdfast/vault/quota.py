@@ -11,7 +11,7 @@ from threading import Lock
 from typing import BinaryIO
 
 from holdfast.core.errors import VaultBusy, VaultFull
-from holdfast.core.ports import Clock, Upload, Vault, VaultObject, VaultState
+from holdfast.core.ports import Clock, Protection, Upload, Vault, VaultObject, VaultState
 from holdfast.vault.streams import counted_stream
 from holdfast.vault.wrapper import VaultWrapper
 
@@ -151,3 +151,7 @@ class RateLimitedVault(VaultWrapper):
     def state(self) -> VaultState:
         self._pace.wait_for(1)
         return super().state()
+
+    def protection(self, name: str) -> Protection:
+        self._pace.wait_for(1)
+        return super().protection(name)

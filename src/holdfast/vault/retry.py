@@ -11,7 +11,7 @@ from functools import partial
 from typing import BinaryIO, TypeVar
 
 from holdfast.core.errors import Conflict, NotFound, VaultBusy, VaultUnreachable
-from holdfast.core.ports import Entropy, Upload, Vault, VaultObject, VaultState
+from holdfast.core.ports import Entropy, Protection, Upload, Vault, VaultObject, VaultState
 from holdfast.vault.streams import read_whole, start_of, unclosed
 from holdfast.vault.wrapper import VaultWrapper
 
@@ -133,6 +133,9 @@ class RetryingVault(VaultWrapper):
 
     def state(self) -> VaultState:
         return self._insist(self._vault.state)
+
+    def protection(self, name: str) -> Protection:
+        return self._insist(lambda: self._vault.protection(name))
 
     def _insist(self, once: Callable[[], T]) -> T:
         for failed in itertools.count(1):

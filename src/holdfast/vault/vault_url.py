@@ -21,6 +21,7 @@ from holdfast.vault.local import LocalVault
 from holdfast.vault.named_errors import NamedErrors
 from holdfast.vault.names import is_name
 from holdfast.vault.quota import Quota, RateLimitedVault, RequestRate
+from holdfast.vault.restriction import AppendOnly
 from holdfast.vault.retry import RetryingVault
 
 KINDS = "a folder, file:///path, s3://bucket, gs://bucket, az://container, hf://datasets/owner/name or colony:label"
@@ -46,13 +47,17 @@ def vault_from(text: str, settings: Settings, clock: Clock | None = None, entrop
     scheme = found[1].lower() if found else "file"
     entropy = entropy or SystemEntropy()
     if scheme == "file":
-        return _limited(_local(text), settings, clock)
+        return _bounded(_limited(_local(text), settings, clock), settings)
     open_kind = _REMOTE.get(scheme)
     if open_kind is None:
         # The rest may hold a password.
         raise InvalidSettings(f"vault: unknown scheme {scheme[:20]}://", hint=f"Name {KINDS}.")
     vault = _limited(open_kind(text, with_credentials(settings), entropy), settings, clock)
-    return NamedErrors(RetryingVault(vault, entropy, settings.vault_attempts))
+    return _bounded(NamedErrors(RetryingVault(vault, entropy, settings.vault_attempts)), settings)
+
+
+def _bounded(vault: Vault, settings: Settings) -> Vault:
+    return AppendOnly(vault) if settings.vault_append_only else vault
 
 
 def _limited(vault: Vault, settings: Settings, clock: Clock | None) -> Vault:

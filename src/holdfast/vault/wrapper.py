@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from typing import BinaryIO
 
-from holdfast.core.ports import Capabilities, Upload, Vault, VaultObject, VaultState
+from holdfast.core.ports import Capabilities, Protection, Upload, Vault, VaultObject, VaultState
 
 
 class VaultWrapper:
@@ -45,3 +45,6 @@ class VaultWrapper:
 
     def state(self) -> VaultState:
         return self._vault.state()
+
+    def protection(self, name: str) -> Protection:
+        return self._vault.protection(name)

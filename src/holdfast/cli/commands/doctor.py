@@ -249,8 +249,33 @@ def _vault(connection: Connection) -> Iterator[Check]:
     yield Check("vault", not found["damaged"], said, hint)
     if found["public"]:
         yield Check("vault access", False, "it is public", "Make the vault private.")
+    if kept := found.get("protection"):
+        yield _protection(kept)
     for warning in found.get("warnings", ()):
         yield Check("vault note", True, warning)
+
+
+_KEEPERS = {
+    "lock": "locked by the vault",
+    "governed": "locked by the vault, unless a special permission lifts it",
+    "hold": "under a legal hold",
+    "attribute": "kept by an attribute that only root removes",
+}
+
+
+def _protection(kept: Json) -> Check:
+    """What who takes over this machine cannot erase. Most vaults have nothing like it, so that is no error."""
+    said = []
+    if kept["mayDelete"] is False:
+        said.append("the credential of this host may not delete")
+    if by := _KEEPERS.get(kept.get("by", "")):
+        until = f" until {kept['until'][:10]}" if kept.get("until") else ""
+        said.append(f"the newest snapshot is {by}{until}")
+    hint = "" if said else "See “What a stolen machine cannot erase” in docs/vaults.md."
+    if kept["addOnly"] and kept["mayDelete"]:
+        said.append("HOLDFAST_VAULT_APPEND_ONLY is on, but the credential may delete")
+        hint = "Give this host a credential that may only create and read."
+    return Check("vault protection", True, "; ".join(said) or "none: this host can delete what is in the vault", hint)
 
 
 def _folders(settings: Settings) -> Iterator[Check]:

@@ -154,18 +154,14 @@ def _add_import(parser: argparse.ArgumentParser) -> None:
 
 
 def _import(given: argparse.Namespace) -> int:
-    from holdfast.cli.commands.imports import (
-        MARKDOWN,
-        import_document,
-        import_foreign,
-        import_rules,
-        import_transcripts,
-    )
+    from holdfast.cli.commands.imports import MARKDOWN, import_document, import_rules, import_transcripts
     from holdfast.cli.memory_location import connection_of, settings_of
 
     settings = settings_of(given)
     path = Path(given.file)
     if given.system:
+        from holdfast.cli.commands.foreign_imports import import_foreign
+
         with connection_of(given, settings) as connection:
             wish = {"platform": given.platform, "owner": given.owner, "replace": given.replace}
             answer = import_foreign(connection, path, given.system, **wish)

@@ -18,6 +18,7 @@ from rich.text import Text
 
 from holdfast.cli.output.columns import ColumnTitle, print_table
 from holdfast.cli.output.folder_hints import answer_with_folder, with_folder
+from holdfast.cli.output.full_hits import full_hits
 from holdfast.cli.output.summary import BRIEF, reasons
 from holdfast.core.errors import Fault
 
@@ -70,6 +71,8 @@ def print_answer(answer: Any, operation: str = "") -> None:
         print_lines(BRIEF[operation](answer))
     elif answer.get("format") == "passages":
         _print_passages(console, answer)
+    elif operation == "search" and answer.get("format") == "full":
+        print_lines(full_hits(answer))
     elif "context" in answer and isinstance(answer.get("lines"), list):
         _print_context(console, answer)
     else:

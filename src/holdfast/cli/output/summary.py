@@ -48,6 +48,12 @@ def forgotten(answer: Json) -> list[str]:
     return [*lines, answer["hint"]] if "hint" in answer else lines
 
 
+def holds_again(answer: Json) -> list[str]:
+    """What is told as current again."""
+    of = ", ".join(dict.fromkeys(one["targetId"] for one in answer["restored"]))
+    return [f"Holds again: {of}. Marks removed: {len(answer['restored'])}."]
+
+
 def rules_imported(answer: Json) -> list[str]:
     """What became of the rules of a file."""
     counts = ", ".join(f"{answer[name]} {name}" for name in ("added", "changed", "unchanged"))
@@ -108,6 +114,7 @@ BRIEF: dict[str, Callable[[Json], list[str]]] = {
     "lesson_save": lesson_saved,
     "action_create": action_created,
     "forget": forgotten,
+    "still_true": holds_again,
     "import_rules": rules_imported,
     "drill": drilled,
     "recall_check": recall_checked,

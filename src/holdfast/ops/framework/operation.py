@@ -10,14 +10,17 @@ from dataclasses import dataclass
 from functools import cached_property, partial
 from typing import Any, Literal
 
-from pydantic import BaseModel, ConfigDict, Field, ValidationError
+from pydantic import BaseModel, ConfigDict, Field, GetJsonSchemaHandler, ValidationError
 from pydantic.alias_generators import to_camel
+from pydantic.json_schema import JsonSchemaValue
+from pydantic_core import CoreSchema
 
 from holdfast.context import CallContext
 from holdfast.core.errors import Forbidden, InvalidRequest
 from holdfast.core.model import Scope
 from holdfast.intake.audience_migration import add_audience_keys
 from holdfast.ops.framework.argument_errors import explain
+from holdfast.ops.framework.argument_texts import describe
 from holdfast.ops.framework.fields import CleanName, Name, collect_findings
 from holdfast.ops.framework.notices import news, words_only
 from holdfast.protocol.access import Viewer
@@ -41,6 +44,12 @@ class Request(BaseModel):
     agent_id: CleanName | None = Field(
         default=None, description="Agent that owns the records. A token may be bound to one agent."
     )
+
+    @classmethod
+    def __get_pydantic_json_schema__(cls, core: CoreSchema, handler: GetJsonSchemaHandler) -> JsonSchemaValue:
+        made = handler(core)
+        describe(handler.resolve_ref_schema(made).get("properties", {}))
+        return made
 
 
 class SeeingAll(Request):

@@ -15,9 +15,7 @@ from holdfast.recall.check.question_intake import keep_questions
 
 
 class RecallCheck(Request):
-    accept: bool = Field(
-        default=False, description="Take the answers of now as right, and compare with them from now on."
-    )
+    accept: bool = Field(default=False, description="Accept the present answers, and compare with them from now on.")
 
 
 class RecallCheckAnswer(TypedDict):

@@ -24,8 +24,8 @@ class Timeline(ChatRequest):
     anchor: Name | None = None
     project: Name | None = None
     session_id: Name | None = None
-    before: int = Field(default=10, ge=0, le=200)
-    after: int = Field(default=10, ge=0, le=200)
+    before: int = Field(default=10, ge=0, le=200, description="Number of records before the moment.")
+    after: int = Field(default=10, ge=0, le=200, description="Number of records after the moment.")
 
 
 class TimelineAnswer(TypedDict):

@@ -138,7 +138,7 @@ def frontier(ctx: CallContext, ask: Nothing) -> FrontierAnswer:
 
 
 class Relations(ChatRequest):
-    id: Name | None = None
+    id: Name | None = Field(default=None, description="Id of a record, or address of a memory.")
     limit: int = limit(500, 1000)
     offset: Offset = 0
 

@@ -100,7 +100,7 @@ def _observed(ctx: CallContext, event: CleanEvent) -> ObserveAnswer:
 class AgentObserve(Request):
     session_id: CleanName
     project: CleanName
-    text: CleanLoose | None = None
+    text: CleanLoose | None = Field(default=None, description="Another name for content.")
     content: CleanLoose | None = None
     type: CleanName | None = None
     title: CleanLine | None = None

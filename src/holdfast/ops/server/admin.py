@@ -348,7 +348,7 @@ def token_list(ctx: CallContext, ask: TokenList) -> TokensAnswer:
 
 
 class TokenRevoke(Request):
-    id: Name
+    id: Name = Field(description="Id of the token.")
 
 
 def token_revoke(ctx: CallContext, ask: TokenRevoke) -> Success:

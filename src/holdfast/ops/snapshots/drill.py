@@ -13,10 +13,10 @@ from typing_extensions import TypedDict
 
 from holdfast.context import CallContext
 from holdfast.core.background import LearningProgress, QuestionLog, RecallCounter
-from holdfast.core.errors import Fault, IdentityNeeded, SnapshotDamaged
+from holdfast.core.errors import Fault, IdentityNeeded, InvalidRequest, SnapshotDamaged
 from holdfast.core.model import Json
 from holdfast.core.times import iso
-from holdfast.ops.framework.fields import Name, limit
+from holdfast.ops.framework.fields import Name, When, limit, moment
 from holdfast.ops.framework.operation import Operation, Request
 from holdfast.ops.query.past_context import snapshot_ctx
 from holdfast.ops.snapshots.selection import root_for
@@ -40,6 +40,9 @@ class Drill(Request):
         default=None, alias="from", description="Vault to restore from. Default: HOLDFAST_VAULT, else this machine."
     )
     identity: Name | None = Field(default=None, description="File with the age identity that decrypts it.")
+    at: When | None = Field(
+        default=None, description="Restore the memory as it was at this time, from the journal in the vault."
+    )
 
 
 class DrillAnswer(TypedDict):
@@ -51,13 +54,15 @@ class DrillAnswer(TypedDict):
 
 
 def drill(ctx: CallContext, ask: Drill) -> DrillAnswer:
-    """Restore a random snapshot of the vault into a scratch folder, verify every row, and ask what was asked before.
+    """Restore a random snapshot or moment of the vault into a scratch folder, verify every row, and ask what was asked.
 
     The live memory is not changed. A success leaves a receipt, signed with the key of the data folder if there is one.
     An encrypted snapshot without its identity is checked as far as possible, and reported as not restored.
     """
     root_for(ctx, **{"from": ask.source}, identity=ask.identity)
-    made = drill_now(ctx, DrillOptions(ask.id, ask.source, ask.identity))
+    if ask.at is not None and ask.id is not None:
+        raise InvalidRequest("at: a snapshot was named as well", hint="Pass an id or --at, not both.")
+    made = drill_now(ctx, DrillOptions(ask.id, ask.source, ask.identity, moment=moment(ctx, ask.at, "at")))
     answer: DrillAnswer = {
         "sound": made.outcome == "restored",
         "exitCode": EXIT_CODES[made.outcome],
@@ -113,13 +118,19 @@ def note_snapshot(ctx: CallContext, id: str, stop: Callable[[], bool] = lambda: 
 def summary_of(record: DrillRecord) -> str:
     """What came of it in one sentence."""
     if record.outcome != "restored":
-        return f"{record.snapshot}: {record.message}" if record.snapshot else str(record.message)
+        return f"{_what(record)}: {record.message}" if _what(record) else str(record.message)
     asked = record.questions
     rows = sum(count for _, count in record.rows)
     told = f"{asked.same} of {asked.asked} questions gave the same answers" if asked.asked else _UNASKED
     if asked.asked and not asked.comparable:
         told += f" (noted by version {asked.version} or with another embedder; every hit is there)"
-    return f"{record.snapshot}: restored in {record.took_ms / 1000:.1f} s, {rows} rows verified; {told}"
+    if record.moment is not None and not asked.asked:
+        told = "questions are asked of snapshots only"
+    return f"{_what(record)}: restored in {record.took_ms / 1000:.1f} s, {rows} rows verified; {told}"
+
+
+def _what(record: DrillRecord) -> str:
+    return record.snapshot if record.moment is None else f"the memory of {iso(record.moment)}"
 
 
 _UNASKED = "no questions to ask"

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 from shlex import quote
@@ -14,7 +15,7 @@ from holdfast.context import CallContext
 from holdfast.core.disk import disk_faults, make_folder
 from holdfast.core.errors import Conflict, InvalidRequest, SnapshotDamaged
 from holdfast.core.model import Json
-from holdfast.core.times import iso
+from holdfast.core.times import DAY_MS, iso
 from holdfast.ops.framework.fields import Name, limit
 from holdfast.ops.framework.operation import Operation, Request
 from holdfast.ops.snapshots.remove import KeepRules
@@ -24,14 +25,16 @@ from holdfast.snapshot.recovery.pending_restore import end_waiting, is_waiting
 from holdfast.snapshot.recovery.restore_hints import ANOTHER_VAULT
 from holdfast.snapshot.remote.colony import is_colony
 from holdfast.snapshot.remote.forks import Fork, fork_notices, held_by
-from holdfast.snapshot.remote.transfer import VaultEntry, is_missing
+from holdfast.snapshot.remote.protection import look_at_protection
+from holdfast.snapshot.remote.transfer import VaultEntry, is_folder, is_missing
 from holdfast.snapshot.repo.context import SnapshotContext, snapshot_context
 from holdfast.snapshot.resolve import SnapshotSelector, examine, sought
-from holdfast.snapshot.sync.vault_maintenance import CopyResult
+from holdfast.snapshot.sync.vault_maintenance import CopyResult, VaultStatus
 from holdfast.snapshot.sync.vault_target import VaultTarget, copy_between_vaults, target_of
 from holdfast.snapshot.verify import fault_of
 from holdfast.snapshot.wire import report_shape
 from holdfast.store.damage import RESTORE
+from holdfast.vault.credentials import with_only
 
 MOST = 100_000
 ABSENT = "The folder does not exist yet; the first upload creates it. Check its name, and that its disk is mounted."
@@ -100,6 +103,7 @@ class VaultStatusAnswer(TypedDict):
     leftovers: int
     packs: int
     packBytes: int
+    protection: NotRequired[Json]  # what keeps the newest snapshot from being removed, and until when
     journal: NotRequired[Json]  # what it has of the journal, and how far that is behind
     lines: NotRequired[list[Json]]  # where several hosts sent: the newest of each, and whether this memory holds it
     warnings: NotRequired[list[str]]  # what to do about forks that it lacks, or that there is no such folder yet
@@ -124,12 +128,29 @@ def vault_status(ctx: CallContext, ask: VaultName) -> VaultStatusAnswer:
         "leftovers": found.leftovers,
         "packs": found.packs,
         "packBytes": found.pack_bytes,
-        **_about(ctx, context, ask, found.lines, absent),  # type: ignore[typeddict-item]
+        **_about(ctx, context, ask, found, absent),  # type: ignore[typeddict-item]
     }
 
 
-def _about(ctx: CallContext, context: SnapshotContext, ask: VaultName, lines: Sequence[Fork], absent: Json) -> Json:
-    return _journal_shape(ctx, context, ask) | (absent or _with_lines(context, lines, ask.named(context)))
+def _about(ctx: CallContext, context: SnapshotContext, ask: VaultName, found: VaultStatus, absent: Json) -> Json:
+    kept = {} if found.absent else _protection_shape(context, ask, found.snapshots)
+    lines = absent or _with_lines(context, found.lines, ask.named(context))
+    return kept | _journal_shape(ctx, context, ask) | lines
+
+
+def _protection_shape(context: SnapshotContext, ask: VaultName, found: tuple[VaultEntry, ...]) -> Json:
+    """Of the newest snapshot. A Colony vault keeps nothing from whoever has its key."""
+    place = ask.named(context)
+    if is_colony(place):
+        return {}
+    seen = look_at_protection(context, place, found)
+    shape: Json = {"addOnly": seen.add_only, "mayDelete": seen.may_delete, "protected": seen.any}
+    if seen.newest is not None:
+        until = seen.newest.until
+        shape |= {"by": seen.newest.by, "until": None if until is None else iso(until), "files": seen.looked_at}
+        if until is not None:
+            shape["days"] = round((until - context.clock.now_ms()) / DAY_MS, 1)
+    return {"protection": shape}
 
 
 def _journal_shape(ctx: CallContext, context: SnapshotContext, ask: VaultName) -> Json:
@@ -282,6 +303,11 @@ def _one(context: SnapshotContext, named: SnapshotSelector) -> Report:
 
 
 class VaultPrune(VaultName, KeepRules):
+    credentials: Name | None = Field(
+        default=None,
+        description="File with keys that may delete, as lines NAME=value, for this command only: where the usual "
+        "credential may only add.",
+    )
     tidy: bool = Field(default=False, description="Also remove incomplete uploads. No other host may be uploading.")
     dry_run: bool = Field(default=False, description="Preview what would be removed. Nothing is removed.")
 
@@ -294,15 +320,27 @@ class VaultPruneAnswer(TypedDict):
     remove: list[str]
     leftovers: int
     packs: Json
+    journal: int  # objects of the journal that went
+
+
+def _with_keys(context: SnapshotContext, ask: VaultPrune) -> SnapshotContext:
+    """The context with the keys of the file that is named."""
+    if ask.credentials is None:
+        return context
+    place = ask.named(context)
+    if not is_colony(place) and is_folder(context.vault(place)):
+        raise InvalidRequest("vault_prune: a folder has no credentials", hint="Prune it without --credentials.")
+    return dataclasses.replace(context, settings=with_only(context.settings, ask.credentials))
 
 
 def vault_prune(ctx: CallContext, ask: VaultPrune) -> VaultPruneAnswer:
     """Remove snapshots from a vault that no retention rule keeps; never the newest intact one.
 
-    The newest snapshot of another host is also kept until it has been merged here.
+    The newest snapshot of another host is also kept until it has been merged here. Where this host may only add to
+    the vault, pass a file with keys that may delete.
     """
     policy = ask.policy("vault_prune", may_be_empty=ask.tidy)
-    context = snapshot_context(ctx)
+    context = _with_keys(snapshot_context(ctx), ask)
     vault = ask.target(context)
     done = vault.prune(policy, tidy=ask.tidy, dry_run=ask.dry_run)
     if done.removed:
@@ -320,6 +358,7 @@ def vault_prune(ctx: CallContext, ask: VaultPrune) -> VaultPruneAnswer:
             "waiting": done.swept.waiting,
             "kept": done.unswept,
         },
+        "journal": done.journal,
     }
 
 
@@ -419,7 +458,7 @@ VAULTS = (
         scope="root",
         cli="vault prune",
         positional=("vault",),
-        paths=("vault",),
+        paths=("vault", "credentials"),
         asks=True,
         long=True,
     ),

@@ -158,7 +158,7 @@ class _Cutter(BackgroundThread):
             return
         new, seen = store is not self._store, store.last_seq()
         for tenant in sorted({DEFAULT_TENANT, *store.read().tenants()}) if new else changes.waiting():
-            while self._journal.writer(tenant).cut(changes, self._quiet_until):
+            while self._journal.writer(tenant).cut(changes, self._quiet_until, self._journal.engine.journal.wrote):
                 self._journal.sender.wake()
                 if self._journal.writer(tenant).complete_now:
                     break
@@ -228,6 +228,7 @@ class _Tender(BackgroundThread):
         self._journal = journal
         self._tended = 0.0
         self._based: set[str] = set()  # lines for which a snapshot was made
+        self._told = False
 
     def _loop(self) -> None:
         while not self._stop.wait(PIECE_SECONDS):
@@ -253,6 +254,12 @@ class _Tender(BackgroundThread):
             keep = JournalCompaction(self._journal.vault(), context.repo, tenant, context.agent, writer.host)
             keep.put_together(place.line)
             keep.expire(place.line, now - context.settings.journal_keep * 1000, now)
+            if keep.all_stays and keep.vault.can.delete and not self._told:
+                self._told = True
+                log.warning(
+                    "journal: this credential may not delete, so all pieces stay in the vault; "
+                    "HOLDFAST_VAULT_APPEND_ONLY=true says that this is meant"
+                )
 
     def _base(self) -> None:
         changes = self._journal.log()

@@ -9,7 +9,7 @@ from __future__ import annotations
 import dataclasses
 import logging
 from collections import deque
-from math import inf
+from math import ceil, inf
 
 from holdfast.context import CallContext
 from holdfast.core.background import BackgroundThread
@@ -28,7 +28,7 @@ from holdfast.store.queries.word_update import update_words
 
 INDEX_SECONDS = 1.0
 RECALLS_SECONDS = 5.0
-SWEEP_SECONDS = 0.1  # of each second, while tenants are swept
+SWEEP_SECONDS = 0.1  # of each second at most, while tenants are swept
 JOB = "maintenance"
 
 log = logging.getLogger("holdfast")
@@ -60,7 +60,7 @@ class Maintenance(BackgroundThread):
 
     def _loop(self) -> None:
         clock, due, count_due = self._engine.clock, 0.0, 0.0
-        unswept = deque[str]()
+        unswept, at_once = deque[str](), 1
         while not self._stop.wait(INDEX_SECONDS):
             try:
                 if not self._is_well():
@@ -72,8 +72,9 @@ class Maintenance(BackgroundThread):
                 if clock.steady() >= due:
                     due = clock.steady() + self._engine.settings.maintenance_seconds
                     unswept = deque(self._engine.store.read().tenants())
+                    at_once = ceil(len(unswept) * INDEX_SECONDS / self._pause())
                 if unswept:
-                    self._sweep_some(unswept, clock.steady() + SWEEP_SECONDS)
+                    self._sweep_some(unswept, at_once, clock.steady() + SWEEP_SECONDS)
                     if not unswept:
                         # What was forgotten leaves the disk as well, also where no search could find it any more.
                         self._engine.store.compact_words(stop=self._stop.is_set, thorough=True)
@@ -97,14 +98,21 @@ class Maintenance(BackgroundThread):
 
     def sweep_all(self) -> None:
         """Retention, decay and old answers of every tenant; without those that another server swept lately."""
-        self._sweep_some(deque(self._engine.store.read().tenants()), inf)
+        unswept = deque(self._engine.store.read().tenants())
+        self._sweep_some(unswept, len(unswept), inf)
 
-    def _sweep_some(self, unswept: deque[str], until: float) -> None:
-        """Sweep the first tenants, at least one, and take them off the list; of thousands some each second, so that
-        callers are answered meanwhile."""
-        # Not the whole pause: each server counts it from another moment, and would find the last sweep just too young.
-        every = self._engine.settings.maintenance_seconds / 2
-        while unswept and not self._stop.is_set():
+    def _pause(self) -> float:
+        """How long ago a tenant may have been swept, by whichever server. Not as long as from one sweep to the next:
+        each server counts that from another moment, and would find the last one just too young."""
+        return self._engine.settings.maintenance_seconds / 2
+
+    def _sweep_some(self, unswept: deque[str], most: int, until: float) -> None:
+        """Sweep the first tenants, at least one, and take them off the list. Of thousands some each second, and no more
+        than are needed to be through with all in half the time: callers are answered meanwhile."""
+        every = self._pause()
+        for _ in range(min(most, len(unswept))):
+            if self._stop.is_set():
+                return
             tenant = unswept.popleft()
             if self._engine.store.failure(tenant) is not None:  # its memory takes no writes
                 continue
@@ -118,7 +126,8 @@ class Maintenance(BackgroundThread):
         plan = plan_sweep(ctx)
         if len(plan.memories) + len(plan.observations) >= BULK:
             before(ctx, "forget")
-        sweep(ctx, plan)
+        if plan.memories or plan.observations:
+            sweep(ctx, plan)
         if self._engine.settings.expire_days:
             rules = rules_of(self._engine.settings.expire_days)
             age(ctx, plan_aging(ctx, rules), rules)

@@ -9,6 +9,7 @@ from holdfast.core.background import BackgroundThread
 from holdfast.core.errors import Fault
 from holdfast.core.model import Caller
 from holdfast.engine import Engine
+from holdfast.serve.background.journal_length import JournalLength
 from holdfast.snapshot.create import CreateOptions
 from holdfast.snapshot.remote.layout import StagedMemory
 from holdfast.snapshot.repo.context import SnapshotContext, snapshot_context
@@ -40,6 +41,7 @@ class SnapshotSchedule(BackgroundThread):
         self._unsent: set[str] = set()  # tenants whose newest snapshot the vault may not have yet
         self._passed: set[str] = set()  # snapshots that were read, and for which no note could be written
         self._looked_at: Store | None = None  # the last store whose pages were checked
+        self._journal_length = JournalLength(engine)
 
     def _loop(self) -> None:
         while not self._stop.wait(min(LOOK_SECONDS, self._every or LOOK_SECONDS)):
@@ -82,6 +84,10 @@ class SnapshotSchedule(BackgroundThread):
         elif self._is_due(context):
             # Not the whole pause: the clocks of two servers, and the time that a snapshot takes, lie between.
             self._make(context, exchanged, self._every / 2)
+        elif self._every and self._journal_length.is_due(context):
+            began = self._engine.clock.steady()
+            self._make(context, exchanged, 0.0)
+            self._journal_length.made(context, began)
         check_next(context, self._passed)
         self._send(context)
 

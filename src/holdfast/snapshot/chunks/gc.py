@@ -9,7 +9,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 from holdfast.core.ports import Clock, Entropy, Vault
-from holdfast.snapshot.chunks.leases import CONDEMNED, condemning, is_alive, leases
+from holdfast.snapshot.chunks.leases import condemning, leases, remove_dead
 from holdfast.snapshot.chunks.reader import PACKS
 
 Needed = Callable[[], set[str]]
@@ -36,7 +36,7 @@ def sweep(
     Raises:
         SnapshotDamaged, SnapshotTooNew: what a snapshot needs is unknown, so nothing is removed.
     """
-    _remove_dead(vault, prefix, clock, alone=alone)
+    remove_dead(vault, prefix, clock, alone=alone)
     sizes = unneeded(vault, prefix, needed())
     if not sizes:
         return GcResult()
@@ -50,13 +50,6 @@ def sweep(
         for name in sorted(still):
             vault.delete(f"{prefix}{PACKS}/{name}")
     return GcResult(len(still), sum(sizes[name] for name in still))
-
-
-def _remove_dead(vault: Vault, prefix: str, clock: Clock, *, alone: bool) -> None:
-    """Leases and condemnations of processes that died."""
-    for one in (*leases(vault, prefix), *vault.list(f"{prefix}{CONDEMNED}")):
-        if alone or not is_alive(one, clock):
-            vault.delete(one.name)
 
 
 def unneeded(vault: Vault, prefix: str, needed: set[str]) -> dict[str, int]:

@@ -1,4 +1,8 @@
-"""Packs from a vault to a private folder, each hashed on its way; and the contents of a chunk index in a vault."""
+"""Packs from a vault to a private folder, each hashed on its way; and the contents of a chunk index in a vault.
+
+Four at once: one after the other, those of 50,000 memories took 1.6 times as long from a vault that answers after 20 ms
+(bench/mechanisms.py).
+"""
 
 from __future__ import annotations
 

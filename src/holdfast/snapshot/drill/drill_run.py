@@ -31,12 +31,13 @@ from holdfast.core.errors import (
 )
 from holdfast.core.metrics import Metrics
 from holdfast.snapshot.bundle.types import Manifest
+from holdfast.snapshot.drill.drill_moment import PickedMoment, moment_named, pick_moment
 from holdfast.snapshot.drill.drill_records import DrillQuestions, DrillRecord, Outcome, keep_record
 from holdfast.snapshot.drill.scratch import scratch_folder
 from holdfast.snapshot.remote.colony import is_colony
 from holdfast.snapshot.repo.context import SnapshotContext
 from holdfast.snapshot.repo.entries import read_entry
-from holdfast.snapshot.resolve import SnapshotSelector
+from holdfast.snapshot.resolve import LATEST, SnapshotSelector
 from holdfast.snapshot.restore import RestoreResult, plant
 from holdfast.snapshot.sync.vault_target import target_of
 from holdfast.store.data_folder import DataFolder, FolderLock
@@ -78,12 +79,14 @@ class DrillOptions:
     vault: str | None = None
     identity: str | None = None
     stop: Callable[[], bool] = lambda: False
+    moment: int | None = None  # restore this one from the journal
 
 
 @dataclass(frozen=True, slots=True)
 class _Picked:
     id: str
     size: int
+    moment: int | None = None  # the memory as it was then; `id` is the snapshot before it, or empty
 
 
 def drill(context: SnapshotContext, options: DrillOptions, replay: Replay) -> DrillRecord:
@@ -107,7 +110,7 @@ def drill(context: SnapshotContext, options: DrillOptions, replay: Replay) -> Dr
     except IdentityNeeded as fault:
         record = _ended(picked, "locked", fault, LOCKED, UNLOCK)
     except FAILURES as fault:
-        if options.vault and not picked.id:
+        if options.vault and not picked.id and picked.moment is None:
             raise  # a place that was named for this once, and holds nothing that can be listed
         record = _ended(picked, "failed", fault, fault.message, _hint(fault))
     took = int(1000 * (context.clock.steady() - steady))
@@ -116,6 +119,9 @@ def drill(context: SnapshotContext, options: DrillOptions, replay: Replay) -> Dr
 
 
 def _pick(context: SnapshotContext, options: DrillOptions, vault: str) -> _Picked:
+    at = _moment(context, options, vault)
+    if at is not None:
+        return _Picked(at.snapshot, at.size, at.at)
     found = _in_vault(context, vault) if vault else _here(context)
     if options.name:
         named = [one for one in found if one.id.startswith(options.name)]
@@ -133,6 +139,17 @@ def _pick(context: SnapshotContext, options: DrillOptions, vault: str) -> _Picke
         )
     _first(small)
     return small[int(context.entropy.hex(8), 16) % len(small)]
+
+
+def _moment(context: SnapshotContext, options: DrillOptions, vault: str) -> PickedMoment | None:
+    if not vault or is_colony(vault):
+        if options.moment is not None:
+            raise NotFound("drill: only a vault with a journal has moments", hint="Pass a vault with --from.")
+        return None
+    place = context.vault(vault)
+    if options.moment is not None:
+        return moment_named(context, place, options.moment)
+    return None if options.name else pick_moment(context, place)
 
 
 def _first(found: Sequence[_Picked]) -> _Picked:
@@ -162,40 +179,52 @@ def _restored(
         if found := store.verify():
             raise DataDamaged(f"drill: what was restored is not sound ({found[0].table}: {found[0].message})")
         pause()
-        # A compact snapshot holds no observations, and the prompts are among these.
-        asked = DrillQuestions() if vault and is_colony(vault) else replay(store, made.manifest, pause)
-    return _judged(made, asked)
+        # A compact snapshot holds no observations, and the prompts are among these. What the journal adds to a snapshot
+        # changes its answers.
+        alone = not (vault and is_colony(vault)) and not (made.journal is not None and made.journal.pieces)
+        asked = replay(store, made.manifest, pause) if alone else DrillQuestions()
+    return _judged(made, asked, picked)
+
+
+def _same_content(one: Manifest, other: Manifest) -> bool:
+    """Whether both seal the same bytes: in the vault they may lie as chunks, and whole here."""
+    sealed = one.bundle_sha256 == other.bundle_sha256
+    return sealed or (one.artifacts is not None and one.artifacts == other.artifacts)
 
 
 def _planted(
     context: SnapshotContext, options: DrillOptions, vault: str, picked: _Picked, folder: Path
 ) -> RestoreResult:
     """What the snapshot gives in a data folder of its own, by the same way as a restore into a new folder."""
-    known = None if is_colony(vault or "") else read_entry(context.repo.root, picked.id)
+    known = None if is_colony(vault or "") or not picked.id else read_entry(context.repo.root, picked.id)
     own = known.manifest if known is not None else None
     # What was made here before there was a key is not signed; it counts if it is what lies here.
     named = SnapshotSelector(picked.id, vault or None, options.identity, allow_unsigned=own is not None)
+    if picked.moment is not None:
+        named = replace(named, name=LATEST, moment=picked.moment)
     scratch = DataFolder(folder)
     scratch.make()
     with FolderLock(folder):
         # Counts of restores are of those that a user asked for.
         made = plant(replace(context, metrics=Metrics()), named, scratch)
-    if own is not None and made.manifest.signature is None and made.manifest.bundle_sha256 != own.bundle_sha256:
+    if own is not None and made.manifest.signature is None and not _same_content(made.manifest, own):
         raise SnapshotUntrusted("drill: the snapshot is not signed, and is not the one that lies here")
     return made
 
 
-def _judged(made: RestoreResult, asked: DrillQuestions) -> DrillRecord:
+def _judged(made: RestoreResult, asked: DrillQuestions, picked: _Picked) -> DrillRecord:
     manifest = made.manifest
+    base = made.journal.snapshot if made.journal is not None else manifest.identity.id
     record = DrillRecord(
         id="",
         tenant="",
         agent="",
         outcome="restored",
         place="",
-        snapshot=manifest.identity.id,
+        snapshot=base or "",
         began=0,
         took_ms=0,
+        moment=picked.moment,
         created_at=manifest.identity.created_at,
         sha256=manifest.bundle_sha256,
         size=manifest.bundle_size,
@@ -212,7 +241,9 @@ def _judged(made: RestoreResult, asked: DrillQuestions) -> DrillRecord:
 
 def _ended(picked: _Picked, outcome: Outcome, fault: Fault, message: str, hint: str) -> DrillRecord:
     record = DrillRecord("", "", "", "failed", "", picked.id, 0, 0, size=picked.size)
-    return replace(record, outcome=outcome, code=fault.code, message=message[:1_000], hint=hint[:1_000])
+    return replace(
+        record, outcome=outcome, moment=picked.moment, code=fault.code, message=message[:1_000], hint=hint[:1_000]
+    )
 
 
 def _hint(fault: Fault) -> str:

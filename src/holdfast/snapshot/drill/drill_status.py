@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from holdfast.core.times import parse_time
+from holdfast.core.times import iso, parse_time
 from holdfast.snapshot.drill.drill_records import DrillRecord, each_record
 from holdfast.snapshot.repo.context import SnapshotContext
 from holdfast.snapshot.repo.entries import ids_on, newest_first
@@ -38,6 +38,8 @@ class DrillStatus:
         if failed is None:
             return None
         what = f"snapshot {failed.snapshot}" if failed.snapshot else "the vault"
+        if failed.moment is not None:
+            what = f"the memory of {iso(failed.moment)}"
         return f"The last restore drill failed: {what} ({failed.code})"
 
     @property

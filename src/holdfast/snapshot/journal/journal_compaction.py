@@ -2,18 +2,20 @@
 
 Pieces are put together as they are, byte for byte, so that signatures and hashes stay and nothing has to be decrypted.
 They are removed only once the object with all of them is in the vault. A piece goes for good once a snapshot that is
-older than the time that any moment is kept for holds it: then no moment needs it.
+older than the time that any moment is kept for holds it: then no moment needs it. Where this host may only add, all
+pieces stay, and lie there once more in the larger objects, which are quicker to read.
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from io import BytesIO
 
 from holdfast.core.errors import Conflict, NotFound, SnapshotDamaged, SnapshotTooNew
 from holdfast.core.ports import Vault
 from holdfast.core.times import DAY_MS
+from holdfast.snapshot.chunks.leases import try_delete
 from holdfast.snapshot.journal.journal_layout import JournalObject, last_number, list_journal, object_name, read_object
 from holdfast.snapshot.journal.journal_lines import JournalLine, PlacedSnapshot, last_written, placed, read_lines
 from holdfast.snapshot.journal.piece import read_pieces
@@ -34,24 +36,36 @@ class JournalCompaction:
     tenant: str
     agent: str
     host: str
+    all_stays: bool = field(default=False, init=False)  # this host may only add
 
     def put_together(self, line: str) -> int:
         """Make one object of each run of small ones; how many objects went.
 
         Raises:
             SnapshotDamaged: one of them is not what was sent; all of them stay.
-            VaultRefused: this credential may not remove; then each piece lies there twice, and nothing more is done.
         """
-        gone = 0
+        gone, larger, content = 0, "", b""
         objects = list_journal(self.vault, self.tenant, self.agent, line).get(line, [])
         covered, rest = _covered(objects)
-        for one, over in covered:  # left by a process that ended before it had removed them
-            if read_object(self.vault, one) in read_object(self.vault, over):  # a name alone says nothing
-                self.vault.delete(one.name)
-                gone += 1
+        self.all_stays = not self.vault.can.delete
+        for one, over in covered:  # left by a process that ended before it had removed them, or may not
+            if self.all_stays:
+                break
+            if over.name != larger:
+                larger, content = over.name, read_object(self.vault, over)
+            if read_object(self.vault, one) in content:  # a name alone says nothing
+                gone += self._remove(one)
+        if self.all_stays:  # once larger is enough where nothing becomes smaller
+            rest = [one for one in rest if one.last is None]
         for run in _runs(rest):
             gone += self._join(line, run)
         return gone
+
+    def _remove(self, one: JournalObject) -> int:
+        """1 if the object is gone."""
+        if not self.all_stays:
+            self.all_stays = not try_delete(self.vault, one.name)
+        return int(not self.all_stays)
 
     def _join(self, line: str, run: Sequence[JournalObject]) -> int:
         data, last = bytearray(), run[0].first - 1
@@ -69,17 +83,12 @@ class JournalCompaction:
             made = JournalObject(name, line, run[0].first, last, len(data))
             if read_object(self.vault, made) != bytes(data):
                 raise SnapshotDamaged(f"journal: {name} exists with different content") from None
-        for one in run:
-            self.vault.delete(one.name)
-        return len(run)
+        return sum(self._remove(one) for one in run)
 
     def expire(self, line: str, before: int, now: int) -> int:
-        """Remove what no moment from `before` on needs; how many objects went.
-
-        Raises:
-            VaultRefused: this credential may not remove.
-        """
-        base = self._base(before)
+        """Remove what no moment from `before` on needs; how many objects went."""
+        self.all_stays = not self.vault.can.delete
+        base = None if self.all_stays else self._base(before)
         if base is None:
             return 0
         lines = read_lines(self.vault, self.tenant, self.agent)
@@ -100,8 +109,7 @@ class JournalCompaction:
         gone = 0
         for one in line.objects:
             if upto is None or (one.first <= upto and last_number(self.vault, one) <= upto):
-                self.vault.delete(one.name)
-                gone += 1
+                gone += self._remove(one)
         return gone
 
     def _base(self, before: int) -> PlacedSnapshot | None:

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import logging
 import threading
+from collections.abc import Callable
 from dataclasses import replace
 from io import BytesIO
 
@@ -40,11 +41,16 @@ from holdfast.snapshot.remote.transfer import is_folder
 from holdfast.snapshot.repo.context import SnapshotContext
 from holdfast.store.journal.journal_port import ChangeLog, Changes, JournalPlace
 from holdfast.store.portable import store_schema
+from holdfast.store.tables import COUNTED
 
 SEED_ROWS = 100_000  # a larger memory begins its line with a snapshot
 MOST_SENT = 8_000_000  # bytes in one object, unless one piece has more
 
 log = logging.getLogger("holdfast")
+
+
+def _unheard(tenant: str, line: str, number: int, rows: int) -> None:
+    """Nobody counts."""
 
 
 class JournalWriter:
@@ -72,9 +78,11 @@ class JournalWriter:
 
     # Cutting
 
-    def cut(self, changes: ChangeLog, quiet_until: int = 0) -> bool:
+    def cut(
+        self, changes: ChangeLog, quiet_until: int = 0, wrote: Callable[[str, str, int, int], None] = _unheard
+    ) -> bool:
         """Make a piece of what was changed since the last one, if anything was; whether it was. Up to the moment
-        `quiet_until` nothing was: nobody calls this while that is so.
+        `quiet_until` nothing was: nobody calls this while that is so. `wrote` hears of each piece and its records.
 
         Raises:
             DataDamaged: a changed row is not as it was written.
@@ -91,7 +99,9 @@ class JournalWriter:
                 return False
             found = changes.take(self._context.tenant, tip.place)
             if found is not None:
-                self.queue.add(self._piece(tip, now, found))
+                self.queue.add(piece := self._piece(tip, now, found))
+                records = sum(len(found.put.get(table.name, ())) for table in COUNTED)
+                wrote(self._context.tenant, tip.line, piece.header.number, records)
             self.complete_now = found is None or found.whole
             if self.complete_now:
                 self._complete = now

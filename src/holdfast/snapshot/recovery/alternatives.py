@@ -15,7 +15,7 @@ from holdfast.snapshot.repo.context import SnapshotContext
 from holdfast.snapshot.repo.entries import SnapshotEntry
 from holdfast.snapshot.repo.paths import is_id_prefix, sequence_of
 from holdfast.snapshot.resolve import LATEST, SnapshotSelector
-from holdfast.vault.read_only import ReadOnly
+from holdfast.vault.restriction import ReadOnly
 
 RESTORE_COMMAND = "holdfast snapshot restore {} --yes"
 

@@ -22,7 +22,7 @@ from holdfast.snapshot.repo.context import SnapshotContext
 from holdfast.snapshot.repo.latest import is_given_up
 from holdfast.snapshot.repo.paths import sequence_of
 from holdfast.snapshot.resolve import LATEST
-from holdfast.vault.read_only import ReadOnly
+from holdfast.vault.restriction import ReadOnly
 
 ANOTHER_VAULT = "set HOLDFAST_VAULT to another place: what is in this one stays."
 IDENTITY = ("--identity", "FILE")

@@ -18,7 +18,7 @@ from holdfast.snapshot.remote.forks import held_by
 from holdfast.snapshot.remote.transfer import is_missing, list_vault, vaulted_manifest
 from holdfast.snapshot.repo.context import SnapshotContext
 from holdfast.snapshot.repo.paths import sequence_of
-from holdfast.vault.read_only import ReadOnly
+from holdfast.vault.restriction import ReadOnly
 
 _NOTE = "apart"  # beside the snapshots: the newest in the vault when this was noticed, the vault, and the signer
 _MOST_BYTES = 4_096

@@ -22,7 +22,7 @@ from holdfast.snapshot.repo.context import SnapshotContext
 from holdfast.snapshot.repo.paths import sequence_of
 from holdfast.store.port import where
 from holdfast.store.tables import AUDIT
-from holdfast.vault.read_only import ReadOnly
+from holdfast.vault.restriction import ReadOnly
 
 MOST_ENTRIES = 1_000
 

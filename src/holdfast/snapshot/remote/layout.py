@@ -23,27 +23,27 @@ from holdfast.core.ports import Vault
 from holdfast.snapshot.bundle.canonical import Malformed
 from holdfast.snapshot.bundle.encryption import fingerprint, read_identities, sealing
 from holdfast.snapshot.bundle.hashed_copy import open_file
-from holdfast.snapshot.bundle.manifest import bundle_name, chunk_index_name, manifest_bytes, signed_bytes
+from holdfast.snapshot.bundle.manifest import bundle_name, chunk_index_name, manifest_bytes, read_manifest, signed_bytes
 from holdfast.snapshot.bundle.reader import DecompressedTar, opened
 from holdfast.snapshot.bundle.types import BundleFile, Capture, Manifest
 from holdfast.snapshot.bundle.writer import pack_tar, tar_again
 from holdfast.snapshot.chunks.cache import KnownPacks
-from holdfast.snapshot.chunks.chunk_index import chunk_index_bytes
+from holdfast.snapshot.chunks.chunk_index import chunk_index_bytes, read_packs
 from holdfast.snapshot.chunks.chunker import ByteReader, cut_tar
-from holdfast.snapshot.chunks.leases import leased
+from holdfast.snapshot.chunks.leases import end_lease, leased
 from holdfast.snapshot.chunks.pack_download import vaulted_packs
 from holdfast.snapshot.chunks.packfile import Seal
 from holdfast.snapshot.chunks.reader import as_stored
 from holdfast.snapshot.chunks.writer import ChunkWriter, WrittenChunks, check_there, packs_there
 from holdfast.snapshot.remote.cache_rebuild import known_folder, learn, trusted_packs
-from holdfast.snapshot.remote.pack_copy import copy_chunks, recheck_packs, remove_halves
+from holdfast.snapshot.remote.pack_copy import PackStays, copy_chunks, recheck_packs, remove_halves
 from holdfast.snapshot.remote.transfer import deliver, list_vault, prefix_of, read_vaulted, send
 from holdfast.snapshot.repo.context import SnapshotContext
 from holdfast.snapshot.repo.lock import SnapshotLock
 from holdfast.snapshot.repo.paths import SHELVES
 from holdfast.snapshot.repo.snapshot_files import SnapshotFiles, read_files
 from holdfast.vault.local import LocalVault
-from holdfast.vault.read_only import ReadOnly
+from holdfast.vault.restriction import ReadOnly
 
 # Below, chunks would save little and cost several requests more, and four small files can be read by any tool.
 _WORTH_CHUNKS = 4 << 20
@@ -79,7 +79,11 @@ def put(context: SnapshotContext, vault: Vault, id: str, fresh: StagedMemory | N
     with context.repo.hold(id) as one:
         files = read_files(context.repo.root, one.id)
         if files.manifest.chunked and takes_chunks(context, vault):
-            _copy_from_repo(context, vault, files)
+            try:
+                _copy_from_repo(context, vault, files)
+            except PackStays:
+                _refuse_damaged(vault, files.manifest)
+                _send_whole(context, vault, files.manifest, _clear(context, files.manifest, one.path, fresh))
         elif files.manifest.chunked:
             _send_whole(context, vault, files.manifest, _clear(context, files.manifest, one.path, fresh))
         else:
@@ -187,15 +191,43 @@ def _send_chunks(context: SnapshotContext, vault: Vault, manifest: Manifest, cle
             return
         prefix, id = prefix_of(context.tenant, context.agent), manifest.identity.id
         with leased(vault, prefix, id, context.clock, context.entropy, known.save_lease) as lease:
-            remove_halves(vault, context, id)
-            sent = _put_packs(context, vault, prefix, known, key, seal, clear)
-            chunk_index = chunk_index_bytes(sent.packs, sent.runs, seal)
-            name, digest = chunk_index_name(id, manifest.encrypted), sha256(chunk_index).hexdigest()
-            sealed = _sealed_again(context, manifest, name, len(chunk_index), digest)
+            if remove_halves(vault, context, id):
+                sent = _put_packs(context, vault, prefix, known, key, seal, clear)
+                chunk_index = chunk_index_bytes(sent.packs, sent.runs, seal)
+                name, digest = chunk_index_name(id, manifest.encrypted), sha256(chunk_index).hexdigest()
+                sealed = _sealed_again(context, manifest, name, len(chunk_index), digest)
+                known.save_delivery(manifest_bytes(sealed), chunk_index)
+            else:
+                sealed, chunk_index = _begun(vault, manifest, known)
+            packs = read_packs(chunk_index)
             lease.check()
-            check_there(vault, prefix, sent.packs)
+            check_there(vault, prefix, packs)
             deliver(vault, SnapshotFiles(sealed, manifest_bytes(sealed)), partial(BytesIO, chunk_index))
-            recheck_packs(context, vault, prefix, sealed, sent.packs)
+            recheck_packs(context, vault, prefix, sealed, packs)
+
+
+def _begun(vault: Vault, manifest: Manifest, known: KnownPacks) -> tuple[Manifest, bytes]:
+    """The manifest and the chunk index of a delivery that was interrupted, where none of it can be removed."""
+    _refuse_damaged(vault, manifest)
+    found = known.delivery()
+    sealed = read_manifest(found[0]) if found else None
+    if found is None or sealed is None or sealed.identity != manifest.identity:
+        raise _stays(manifest)
+    return sealed, found[1]
+
+
+def _refuse_damaged(vault: Vault, manifest: Manifest) -> None:
+    """Refuse to send what lies in the vault already and is not whole, where this host may only add."""
+    identity = manifest.identity
+    if any(one.id == identity.id for one in list_vault(vault, identity.tenant, identity.agent)):
+        raise _stays(manifest)
+
+
+def _stays(manifest: Manifest) -> VaultRefused:
+    return VaultRefused(
+        f"vault: {manifest.identity.id} is damaged there, and this host may not replace it",
+        hint="The next snapshot is complete by itself. With keys that may delete, holdfast vault sync replaces it.",
+    )
 
 
 @contextmanager
@@ -209,7 +241,7 @@ def _sender(context: SnapshotContext, vault: Vault, manifest: Manifest, key: byt
             return
         known = KnownPacks(folder)
         if old := known.lease():  # of a process that was killed: this one has its lock
-            vault.delete(old)
+            end_lease(vault, old)
         yield known
 
 
@@ -251,7 +283,8 @@ def _is_whole_in(vault: Vault, prefix: str, manifest: Manifest) -> bool:
     identity = manifest.identity
     try:
         there = read_vaulted(vault, identity.tenant, identity.agent, identity.id).manifest
-        check_there(vault, prefix, vaulted_packs(vault, prefix, there))
+        if there.chunked:
+            check_there(vault, prefix, vaulted_packs(vault, prefix, there))
         return True
     except (NotFound, SnapshotDamaged, SnapshotsBusy):
         return False

@@ -12,7 +12,7 @@ from holdfast.core.errors import NotFound, SnapshotDamaged, SnapshotsBusy, Vault
 from holdfast.core.ports import Upload, Vault
 from holdfast.snapshot.bundle.hashed_copy import checked
 from holdfast.snapshot.bundle.types import Manifest
-from holdfast.snapshot.chunks.leases import condemned, leased, nowhere
+from holdfast.snapshot.chunks.leases import condemned, leased, nowhere, try_delete
 from holdfast.snapshot.chunks.pack_download import vaulted_chunk_index, vaulted_packs
 from holdfast.snapshot.chunks.packfile import PackEntry
 from holdfast.snapshot.chunks.reader import PACKS
@@ -25,10 +25,18 @@ from holdfast.snapshot.repo.snapshot_files import SnapshotFiles
 _CHUNK = 1 << 20
 
 
-def remove_halves(vault: Vault, context: SnapshotContext, id: str) -> None:
+class PackStays(Exception):
+    """A pack in the vault is damaged and cannot be replaced from here; what needs it has to go another way."""
+
+
+def remove_halves(vault: Vault, context: SnapshotContext, id: str) -> bool:
     """Take away what an interrupted run left of the same snapshot, or what can no longer be restored of it: it would
-    stand in the way of what is sent now. Packs stay."""
-    take_out(vault, context.tenant, context.agent, id)
+    stand in the way of what is sent now. Packs stay. False: it does, as this host may only add."""
+    try:
+        take_out(vault, context.tenant, context.agent, id)
+    except VaultRefused:
+        return False
+    return True
 
 
 def recheck_packs(
@@ -38,7 +46,7 @@ def recheck_packs(
     try:
         check_there(vault, prefix, packs)
     except SnapshotsBusy:
-        take_out(vault, context.tenant, context.agent, manifest.identity.id)
+        remove_halves(vault, context, manifest.identity.id)
         raise
 
 
@@ -57,6 +65,7 @@ def copy_chunks(
 
     Raises:
         VaultRefused: the target takes no chunks.
+        PackStays: a pack of the target is damaged, and this host may not remove it.
         SnapshotDamaged: the source's bytes are not those of the manifest.
         SnapshotsBusy: another host sends it, or the target is about to remove a pack of it.
     """
@@ -104,7 +113,8 @@ def _without_damaged(
     for one in packs:
         if one.name in there and believed.get(one.name) != one.size:
             if not _is_sound(vault, prefix, one):
-                vault.delete(f"{prefix}{PACKS}/{one.name}")
+                if not try_delete(vault, f"{prefix}{PACKS}/{one.name}"):
+                    raise PackStays(one.name)
                 there = {name: size for name, size in there.items() if name != one.name}
             believe_again(context, one.name)
     return there

@@ -1,4 +1,5 @@
-"""Cache of recently opened snapshots, kept unpacked: the next query need not unpack them again.
+"""Cache of recently opened snapshots, kept unpacked: the next query need not unpack them again, which takes 13 times as
+long with 50,000 memories (bench/mechanisms.py).
 
     <repository>/.opened/<id>.<SHA-256 of the bundle>.<schema>.db      for the owner only
 

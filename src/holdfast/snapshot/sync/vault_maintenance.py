@@ -6,7 +6,7 @@ A vault is not trusted: what it holds is verified from its own bytes, and copied
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sized
-from contextlib import AbstractContextManager, nullcontext
+from contextlib import AbstractContextManager, nullcontext, suppress
 from dataclasses import dataclass, replace
 from functools import partial
 
@@ -14,7 +14,11 @@ from holdfast.core.errors import Fault, NotFound, SnapshotDamaged, SnapshotForei
 from holdfast.core.ports import Vault, VaultState
 from holdfast.snapshot.bundle.types import ASKED_FOR, Code, Finding, Report
 from holdfast.snapshot.chunks.gc import NOTHING, GcResult, sweep, unneeded
+from holdfast.snapshot.chunks.leases import check_may_delete
 from holdfast.snapshot.chunks.reader import PACKS
+from holdfast.snapshot.journal.journal_compaction import JournalCompaction
+from holdfast.snapshot.journal.journal_lines import read_lines
+from holdfast.snapshot.journal.journal_queue import host_id
 from holdfast.snapshot.remote.forks import Fork, find_forks, held_by, last_shared, not_here
 from holdfast.snapshot.remote.layout import put
 from holdfast.snapshot.remote.pack_copy import copy_chunks
@@ -208,6 +212,7 @@ class VaultPruneResult:
     leftovers: int
     swept: GcResult = NOTHING
     unswept: str | None = None  # why no pack was removed
+    journal: int = 0  # objects of the journal that went
 
 
 def prune_vault(
@@ -217,6 +222,9 @@ def prune_vault(
     the newest of another host that is not in this memory.
 
     With `tidy` also what was sent halfway, and packs whatever the leases: no process may be sending.
+
+    Raises:
+        VaultRefused: this host, or its credential, may only add; nothing was removed.
     """
     found = _look(context, vault)
     decided = _but_lines(
@@ -226,12 +234,31 @@ def prune_vault(
     if dry_run:
         return VaultPruneResult(decided, (), len(left), *_swept(lambda: _would_sweep(context, vault, decided.remove)))
     with context.unlocked("vault_prune"):
+        check_may_delete(vault, prefix_of(context.tenant, context.agent), context.clock, context.entropy)
         for id in decided.remove:
             take_out(vault, context.tenant, context.agent, id)
         for one in left:
             vault.delete(one.name)
         swept = _swept(lambda: _sweep(context, vault, tidy=tidy))
-    return VaultPruneResult(decided, decided.remove, len(left), *swept)
+        gone = _prune_journal(context, vault)
+    return VaultPruneResult(decided, decided.remove, len(left), *swept, gone)
+
+
+def _prune_journal(context: SnapshotContext, vault: Vault) -> int:
+    """Remove what no moment needs, and what lies in larger objects as well; how many objects. A server that may delete
+    does so itself, so little is left of its journal."""
+    lines = read_lines(vault, context.tenant, context.agent)
+    host = host_id(context.home, context.entropy)
+    own = [one for one in lines.values() if one.header is not None and one.header.host == host]
+    if not own:
+        return 0
+    keep = JournalCompaction(vault, context.repo, context.tenant, context.agent, host)
+    now = context.clock.now_ms()
+    gone = keep.expire(own[-1].id, now - context.settings.journal_keep * 1000, now)
+    for one in own:
+        with suppress(NotFound):  # a server puts the same together
+            gone += keep.put_together(one.id)
+    return gone
 
 
 def _but_lines(

@@ -35,7 +35,7 @@ from holdfast.snapshot.sync.vault_maintenance import (
 )
 from holdfast.store.port import Reader
 from holdfast.store.portable import open_past
-from holdfast.vault.read_only import ReadOnly
+from holdfast.vault.restriction import ReadOnly
 
 
 class VaultTarget(Protocol):

@@ -18,7 +18,6 @@ from holdfast.store.fulltext.parts import (
     Places,
     Posting,
     ScopeBounds,
-    ScopedDocs,
     Seqs,
 )
 from holdfast.store.port import WordCount, WordHit
@@ -54,15 +53,6 @@ class PartPostings:
             allowed = (self.live if allowed is None else allowed) & (self.part.ats <= bounds.until)
         self.inside = self.live if allowed is None else allowed
         self.count = int(np.count_nonzero(self.inside))
-        self.part.keep(bounds, ScopedDocs(self.live, self.inside, self.count))
-
-    def bound_as_before(self, bounds: ScopeBounds) -> bool:
-        """The same, if it is cached and nothing was removed since; False if not."""
-        known = self.part.bounded.get(bounds)
-        if known is None or known.live is not self.live:
-            return False
-        self.inside, self.count = known.inside, known.count
-        return True
 
     def frequency(self, term: str) -> int:
         """How many docs hold the term, in the bounds or not."""

@@ -18,7 +18,6 @@ from holdfast.store.fulltext.postings import WEIGHT_BYTES, Postings, WordRow, po
 K1, B = 1.2, 0.75  # FTS5's
 ONCE = 2  # halves
 MASKS = 16  # scopes of one segment kept in memory, 64 kB each
-BOUNDED = 8  # bounds of several scopes, the same
 TEXT_ROWS = 1_024  # of so many a term is looked up in a fifth of a millisecond
 POSTED_BYTES, TEXT_BYTES = 5_500, 120  # what a row takes in memory by term, and beside its text
 _LINE_END = ord("\n")
@@ -59,15 +58,6 @@ class Posting:
 
 
 @dataclass(frozen=True, slots=True)
-class ScopedDocs:
-    """What lies in some bounds, of the docs that lived when that was worked out."""
-
-    live: Mask
-    inside: Mask
-    count: int
-
-
-@dataclass(frozen=True, slots=True)
 class LengthNorms:
     """What each doc's length takes from a match, and what a word that stands in it once is worth before its rarity."""
 
@@ -87,7 +77,6 @@ class Part:
     live: Mask
     dead: bool = False  # whether any doc is gone
     masks: dict[str, Mask] = field(default_factory=dict)
-    bounded: dict[ScopeBounds, ScopedDocs] = field(default_factory=dict)
     known_norms: LengthNorms | None = None
     by_seq: NDArray[np.int64] | None = None  # places in the order of their seqs, once that was needed
     postings: dict[str, Posting] = field(default_factory=dict)  # the tail's; a segment's are read when needed
@@ -124,13 +113,6 @@ class Part:
             self.masks.clear()
         self.masks[term] = mask
         return mask
-
-    def keep(self, bounds: ScopeBounds, bounded: ScopedDocs) -> None:
-        """Cache what lies in bounds that the next query may have too; a time is hardly ever queried twice."""
-        if bounds.since is None and bounds.until is None:
-            if len(self.bounded) >= BOUNDED:
-                self.bounded.clear()
-            self.bounded[bounds] = bounded
 
     def kill(self, docs: Sequence[int]) -> Floats:
         """Mark docs as gone; the lengths of those that lived here. A reader of the part keeps what it saw."""

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import threading
 from collections import OrderedDict, defaultdict
-from collections.abc import Callable, Collection, Iterable, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Literal
 
@@ -63,8 +63,7 @@ class TenantWords:
         return True
 
     def _load(self, db: Database, tenant: str, version: int, compacted: int) -> None:
-        rows: Any = db.execute("SELECT segment FROM word_segments WHERE tenant = ?", (tenant,)).fetchall()
-        self.segments = {segment: self.segments.get(segment) or _segment(db, tenant, segment) for (segment,) in rows}
+        self.segments = _segments(db, tenant, self.segments)
         self.tail, self.seen, self.heard, self.version = Tail(), compacted, 0, version
         self.documents = sum(int(part.live.sum()) for part in self.segments.values())
         self.words = sum(float(part.lengths[part.live].sum()) for part in self.segments.values())
@@ -93,12 +92,22 @@ class TenantWords:
             self.words -= float(lengths.sum())
 
 
-def _segment(db: Database, tenant: str, segment: int) -> Part:
-    sql = "SELECT docs, seqs, ats, lengths FROM word_segments WHERE tenant = ? AND segment = ?"
-    row: Any = db.execute(sql, (tenant, segment)).get
-    docs, seqs, ats = (np.frombuffer(packed, "<i8") for packed in row[:3])
-    lengths, live = np.frombuffer(row[3], "<u4").astype(np.float64), np.ones(len(docs), np.bool_)
-    return Part(docs, seqs, ats, lengths, live, by_seq=np.argsort(seqs, kind="stable"))
+def _segments(db: Database, tenant: str, known: Mapping[int, Part]) -> dict[int, Part]:
+    """All segments of a tenant; only those are read that are not known."""
+    sql = "SELECT segment, docs, seqs, ats, lengths FROM word_segments WHERE tenant = ?"
+    if not known:  # in one round trip
+        return {segment: _part(*packed) for segment, *packed in db.execute(sql, (tenant,)).fetchall()}
+    rows: Any = db.execute("SELECT segment FROM word_segments WHERE tenant = ?", (tenant,)).fetchall()
+    lacking = [segment for (segment,) in rows if segment not in known]
+    found = db.execute(f"{sql} AND segment IN ({_marks(lacking)})", (tenant, *lacking)).fetchall() if lacking else ()
+    read = {segment: _part(*packed) for segment, *packed in found}
+    return {segment: read.get(segment) or known[segment] for (segment,) in rows}
+
+
+def _part(docs: bytes, seqs: bytes, ats: bytes, lengths: bytes) -> Part:
+    of_doc, of_seq, of_time = (np.frombuffer(packed, "<i8") for packed in (docs, seqs, ats))
+    long, live = np.frombuffer(lengths, "<u4").astype(np.float64), np.ones(len(of_doc), np.bool_)
+    return Part(of_doc, of_seq, of_time, long, live, by_seq=np.argsort(of_seq, kind="stable"))
 
 
 PlaceOf = Callable[[Database, Any], int]  # a number that grows with each change of a tenant's words
@@ -254,7 +263,6 @@ def _gather(
 
 
 def _bound(db: Database, tenant: str, parts: Sequence[tuple[int | None, PartPostings]], bounds: ScopeBounds) -> None:
-    parts = [(segment, one) for segment, one in parts if not one.bound_as_before(bounds)]
     wanted = set(bounds.terms())
     # Taken now: another question, or this one's other scopes, may evict them from the part's cache.
     known = [{term: mask for term in wanted if (mask := one.part.masks.get(term)) is not None} for _, one in parts]

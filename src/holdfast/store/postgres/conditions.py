@@ -1,4 +1,7 @@
-"""Conditions as SQL. Values are always bound, and names must be columns of the table."""
+"""Conditions as SQL. Values are always bound, and names must be columns of the table.
+
+What was made is kept: a short list takes 1.4 times as long without (bench/mechanisms.py).
+"""
 
 from __future__ import annotations
 

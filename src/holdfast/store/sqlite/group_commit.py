@@ -294,8 +294,9 @@ class GroupCommit:
             self.usage.growth.go_back(grown)
             return False
         self._done.append(tx)
-        for entry in tx.sketches:
-            self._minhash_index().add(*entry)
+        if self._alike is not None:  # else its first use reads them from the table
+            for entry in tx.sketches:
+                self._alike.add(*entry)
         return True
 
     def _look_at(self, error: BaseException) -> None:

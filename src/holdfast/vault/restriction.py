@@ -1,4 +1,4 @@
-"""A vault that is only read: its holder can change nothing in it."""
+"""Vaults that are used for less than they can do: only read, or only added to."""
 
 from __future__ import annotations
 
@@ -39,3 +39,25 @@ class ReadOnly(VaultWrapper):
 def _refusal(name: str) -> VaultRefused:
     check_name(name)
     return VaultRefused(f"vault: {name} was not changed: the vault is open read-only", hint="Pass it as the target.")
+
+
+class AppendOnly(VaultWrapper):
+    """The inner vault without replacing and deleting: HOLDFAST_VAULT_APPEND_ONLY."""
+
+    @property
+    def can(self) -> Capabilities:
+        return replace(self._vault.can, replace=False, delete=False)
+
+    def replace(self, name: str, data: BinaryIO, tag: str) -> None:
+        raise _add_only(name)
+
+    def delete(self, name: str) -> None:
+        raise _add_only(name)
+
+
+def _add_only(name: str) -> VaultRefused:
+    check_name(name)
+    return VaultRefused(
+        f"vault: {name} was not removed: this host may only add (HOLDFAST_VAULT_APPEND_ONLY)",
+        hint="Prune with keys that may delete: holdfast vault prune --credentials FILE",
+    )

@@ -1,4 +1,5 @@
-"""One large put to S3 in a single request over a signed address, only if the name is free.
+"""Requests over a signed address, for what the store's own client cannot do: one large put to S3 in a single request,
+only if the name is free, and the headers that tell how long bytes are kept.
 
 The store's own client has a condition for bytes that are all in memory and none for parts; a signed address takes a
 stream with one. Such an address is a key for a few minutes: it stands in no message and no log.
@@ -8,8 +9,9 @@ from __future__ import annotations
 
 import http.client
 import ssl
-from collections.abc import Iterator
-from contextlib import suppress
+from base64 import b64encode
+from collections.abc import Iterator, Mapping
+from contextlib import closing, suppress
 from dataclasses import dataclass
 from urllib.parse import urlsplit
 
@@ -32,25 +34,48 @@ class PutResponse:
     text: str
 
 
-def put_new(url: str, size: int, pieces: Iterator[bytes]) -> PutResponse:
-    """The answer to a put of exactly so many bytes.
+def put_new(url: str, size: int, pieces: Iterator[bytes], md5: bytes = b"") -> PutResponse:
+    """The answer to a put of exactly so many bytes; their MD5 is sent along if it is given.
 
     Raises:
         HostUnreachable: no connection; the pieces were not touched.
         Broken: it was cut off. A store may do so to report that the name is taken.
     """
+    headers = {**_CONDITION, "Content-Length": str(size)}
+    if md5:
+        headers["Content-MD5"] = b64encode(md5).decode()
+    with closing(_connection(url)) as connection:
+        _connect(connection)
+        return _sent(connection, _path(url), headers, pieces)
+
+
+def head(url: str) -> tuple[int, Mapping[str, str]]:
+    """Status and headers of a look at a name.
+
+    Raises:
+        HostUnreachable, ConnectionBroken: there was no answer.
+    """
+    with closing(_connection(url)) as connection:
+        _connect(connection)
+        try:
+            connection.request("HEAD", _path(url))
+            answer = connection.getresponse()
+            return answer.status, {name.lower(): value for name, value in answer.getheaders()}
+        except (http.client.HTTPException, OSError):
+            raise ConnectionBroken from None
+
+
+def _connection(url: str) -> http.client.HTTPConnection:
     parts = urlsplit(url)
     host = parts.hostname or ""
-    connection = http.client.HTTPConnection(host, parts.port, timeout=SECONDS)
     if parts.scheme == "https":
-        connection = http.client.HTTPSConnection(
-            host, parts.port, timeout=SECONDS, context=ssl.create_default_context()
-        )
-    try:
-        _connect(connection)
-        return _sent(connection, f"{parts.path}?{parts.query}", size, pieces)
-    finally:
-        connection.close()
+        return http.client.HTTPSConnection(host, parts.port, timeout=SECONDS, context=ssl.create_default_context())
+    return http.client.HTTPConnection(host, parts.port, timeout=SECONDS)
+
+
+def _path(url: str) -> str:
+    parts = urlsplit(url)
+    return f"{parts.path}?{parts.query}"
 
 
 def _connect(connection: http.client.HTTPConnection) -> None:
@@ -60,9 +85,11 @@ def _connect(connection: http.client.HTTPConnection) -> None:
         raise HostUnreachable from None
 
 
-def _sent(connection: http.client.HTTPConnection, path: str, size: int, pieces: Iterator[bytes]) -> PutResponse:
+def _sent(
+    connection: http.client.HTTPConnection, path: str, headers: Mapping[str, str], pieces: Iterator[bytes]
+) -> PutResponse:
     connection.putrequest("PUT", path, skip_accept_encoding=True)
-    for name, value in {**_CONDITION, "Content-Length": str(size)}.items():
+    for name, value in headers.items():
         connection.putheader(name, value)
     try:
         connection.endheaders()

