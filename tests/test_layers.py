@@ -407,6 +407,7 @@ BROAD = {
     "holdfast.serve.background.learning_thread._loop": "a bug in one step must not end all later ones",
     "holdfast.serve.background.vector_worker._loop": "a broken model must not end all later runs",
     "holdfast.serve.background.maintenance._loop": "a bug in one run must not end all later ones",
+    "holdfast.serve.background.follow_thread._look": "a bug in one look must not end all later ones",
     "holdfast.serve.background.journal_thread.reported": "a bug in one step must not end all later ones",
     "holdfast.serve.background.schedule._loop": "a bug in one look must not end all later ones",
     "holdfast.serve.background.spool_intake._loop": "a bug in one look must not end all later ones",
