@@ -217,6 +217,7 @@ def restores(folder: Path, memories: int, writes: int) -> str:
     for _ in range(memories):
         home.remember(text(chance))
     home.piece()
+    home.engine.store.compact_words()  # as a server does every hour; else the restore would do it for all of the memory
     home.snapshot()
     for number in range(writes):
         home.remember(text(chance))
@@ -259,6 +260,7 @@ def hour(folder: Path, memories: int) -> str:
     for _ in range(memories):
         home.remember(text(chance))
     home.piece()
+    home.engine.store.compact_words()
     schedule.run_once()
     made, minute = _snapshots(home), memories // 60
     turn = 0
@@ -273,6 +275,7 @@ def hour(folder: Path, memories: int) -> str:
         home.clock.now += 60_000
         if turn >= 60 and _due(home, schedule):
             break
+        home.engine.store.compact_words()
         schedule.run_once()
     id = home.call("snapshot_list")["snapshots"][0]["id"]
     count, since = _snapshots(home), _since(home)

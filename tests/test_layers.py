@@ -15,6 +15,7 @@ from io import StringIO
 from pathlib import Path
 
 import pytest
+from rows import each
 from scripts import load_script
 
 ROOT = Path(__file__).parents[1] / "src" / "holdfast"
@@ -309,7 +310,7 @@ def _source(text: str) -> Module:
     return Module("holdfast.made_up", text, ast.parse(text))
 
 
-@pytest.mark.parametrize(
+@each(
     "text",
     [
         "import time\ntime.time()",
