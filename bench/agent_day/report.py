@@ -185,7 +185,8 @@ The plain way runs on the same days: as context the newest messages until the sa
 whole turns, prompt and answer together. In the columns with a slash it stands second.
 
 What was chosen on what: rules, thresholds and the tables `worth.json` and `changes.json` were made on the half to build
-on, on labelled turns and pairs (`data/*_dev.jsonl`, `turns_more.jsonl`) and on nothing of the half held out. The two
+on, on labelled turns and pairs (`data/*_dev.jsonl`, `turns_more.jsonl`), on the projects in `scenarios/changes` and
+`scenarios/voices`, and on nothing of the half held out. The two
 tables are fitted on the very sentences of the half to build on, so its figures flatter; the other half's are the ones
 to go by. Each half has chores and phrases of its own.
 

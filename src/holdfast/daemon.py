@@ -167,6 +167,8 @@ def start_server(settings: Settings) -> StartedServer:
         return StartedServer(home, launch_server(home, environ), before)
     except OSError as error:
         fault = disk_fault(error, f"start the server of {home}")
+        if settings.folder.is_file():
+            fault.message = f"{home} is a file and no data folder"
         if error.errno in _NO_FOLDER:
             fault.hint = "Choose a writable folder with --data or HOLDFAST_HOME."
         raise fault from error

@@ -19,7 +19,7 @@ from holdfast.core.background import (
     QuestionLog,
     RecallCounter,
 )
-from holdfast.core.errors import DataDamaged, DataTooNew, Fault, Following, RestorePending
+from holdfast.core.errors import DataDamaged, DataTooNew, Fault, Following, RestorePending, StorageFull
 from holdfast.core.metrics import Metrics
 from holdfast.core.model import DEFAULT_TENANT, Caller, Event
 from holdfast.core.ports import Clock, Embedder, Entropy, Publisher
@@ -134,6 +134,9 @@ class Engine:
     def _open(self, rescue: bool) -> None:
         try:
             self._begin()
+        except StorageFull as fault:
+            fault.hint = "Free disk space: the memory needs some to open. Nothing that was saved is lost."
+            raise
         except CANNOT_OPEN as fault:
             if isinstance(fault, DataDamaged) and fault.hint == DataDamaged.hint:
                 fault.hint = self._way_out(Damage("records", fault.message))

@@ -92,6 +92,15 @@ def test_the_context_is_that_of_the_folder(run: Run, words: tuple[str, ...]) -> 
     assert "- The till rounds up.\n" in run("show", "context", *words)
 
 
+def test_a_hit_of_another_project_is_named_and_one_of_the_folders_is_not(run: Run) -> None:
+    run("remember", "The till opens with the brass key.", "--project", "harbour")
+    run("remember", "The till opens with the steel key.")
+    lines = run("recall", "how does the till open with a key").splitlines()
+    assert any(", harbour  The till opens with the brass key." in line for line in lines)
+    (own,) = [line for line in lines if "steel key" in line]
+    assert KEY not in own
+
+
 def test_a_project_nothing_is_known_of_is_told_so(run: Run) -> None:
     assert run("context").splitlines()[0] == f"No memories for project {KEY}."
     run("remember", "I like short answers.", "--everywhere")

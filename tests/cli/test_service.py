@@ -154,12 +154,15 @@ def test_a_setting_of_two_lines_is_refused(tmp_path: Path) -> None:
         unit_of(load({"home": str(tmp_path)}, {}), {"HOLDFAST_SECRET": "a\nHOLDFAST_HOST=0.0.0.0"}, "systemd")
 
 
-def test_the_hint_names_folder_and_port(tmp_path: Path) -> None:
+def test_the_hint_names_folder_and_port(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     hint = service_hint(load({"home": str(tmp_path / "m")}, {}))
 
     assert str(tmp_path / "m") in hint
     assert "3111" in hint
     assert "holdfast service install" in hint
+    monkeypatch.setenv("HOLDFAST_PORT", "4555")
+    named = service_hint(load({"home": str(tmp_path / "m"), "port": "4555"}, {}))
+    assert "on port 4555 (where the agent has the variable of this port; else on 3111)" in named
     assert service_hint(load({"url": "http://memory.example:3111"}, {})) == (
         "The agent uses the server at http://memory.example:3111."
     )

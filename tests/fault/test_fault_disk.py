@@ -93,6 +93,16 @@ def test_a_command_on_a_disk_without_room_says_so(small_disk: Path) -> None:
     verify(home)
 
 
+def test_a_memory_that_a_full_disk_keeps_closed_does_not_promise_reading(small_disk: Path) -> None:
+    home = small_disk / "memory"
+    assert run(home, "remember", "a first memory").returncode == 0
+    fill(small_disk)
+    done = run(home, "recall", "first memory", "--no-daemon")
+    assert done.returncode == 21, done.stdout + done.stderr
+    assert "the disk is full" in done.stderr
+    assert "Reads still work" not in done.stderr
+
+
 def test_a_folder_that_cannot_be_made_for_want_of_room_says_so(small_disk: Path) -> None:
     fill(small_disk)
     done = run(small_disk / "memory", "remember", "a first memory")

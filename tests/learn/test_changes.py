@@ -32,6 +32,9 @@ def replaced(old: str, new: str, prompt: str = "", edits: tuple[Edit, ...] = (),
         ("The code is in src/app.py", [Value("path", "src/app.py")]),
         ("Ask for `make all`", [Value("code", "make all")]),
         ("It was given to Ben", [Value("name", "ben")]),
+        ("OpenVPN serves 22 users", [Value("name", "openvpn"), Value("number", "22")]),
+        ("Frames go to Jülich, not to OPNsense", [Value("name", "jülich"), Value("name", "opnsense")]),
+        ("Call getUser twice", [Value("code", "getuser")]),
         ("It was due 2026-02-28", [Value("date", "2026-02-28")]),
         ("They allow Ten pages, and two weeks", [Value("number", "10"), Value("number time", "2")]),
         ("due on 3 Sept, friday at the latest", [Value("date", "3 sept"), Value("weekday", "friday")]),
@@ -166,6 +169,13 @@ def test_another_name_for_the_same_is_told_first_though_nothing_says_that_the_ol
 
 def test_what_only_may_be_the_same_is_never_replaced() -> None:
     assert verdict(Claim(OWNER), Claim(NEW_OWNER), Similarity(1.0, 1.0, 1.0)) != "replaced"
+
+
+def test_several_of_a_thing_are_told_below_one_of_it() -> None:
+    tracks = Claim("Music: Mirela makes three tracks.")
+    apart = Similarity(0.0, 0.0, 0.0)
+    assert verdict(tracks, Claim("One track then, with a slow version.", "mirela only manages one"), apart) == "related"
+    assert verdict(tracks, Claim("One idea then, with a slow version.", "mirela only has that"), apart) == "apart"
 
 
 def test_two_facts_that_are_far_apart_in_meaning_stay_apart() -> None:

@@ -65,6 +65,35 @@ def test_a_person_whom_the_prompt_names_is_compared_with_the_answer(world: World
     assert found == {"old": "newer"}
 
 
+FRIDGE = "The fridge alarm still goes to Wiebke, who is ill."
+
+
+def asked(world: World, prompt: str) -> Turn:
+    id = world.observe("s2", hook="prompt_submit", prompt=prompt)["observationId"]
+    return Turn(world.context().store.read().get(OBSERVATIONS, "default", id))
+
+
+def after(world: World, prompt: str, answer: str, old: Candidate) -> Verdict:
+    ctx = world.context()
+    return Comparer(ctx, None).compare(ctx.store.read(), newer(answer), asked(world, prompt), [old]).get("old", "apart")
+
+
+def test_an_answer_to_a_prompt_that_asks_after_open_work_is_told_first(world: World) -> None:
+    rings = "It rings at your phone now and at the front desk."
+    assert after(world, "fridge alarm?", rings, older(FRIDGE)) == "related"
+    assert after(world, "alarm?", rings, older(FRIDGE, left_open=True)) == "related"
+    assert after(world, "alarm?", rings, older(FRIDGE)) == "apart"
+    assert after(world, "fridge door?", rings, older(FRIDGE, left_open=True)) == "apart"
+
+
+def test_what_the_user_says_later_puts_the_users_wish_below_it_but_never_hides_it(world: World) -> None:
+    ctx, turn = world.context(), asked(world, BETA_MOVED)
+    assert turn.prompt is not None
+    said = Candidate("new", BETA_MOVED, 2, turn.prompt.id)
+    found = Comparer(ctx, None).compare(ctx.store.read(), said, turn, [older(BETA, wish=True)])
+    assert found == {"old": "newer"}
+
+
 def test_statements_without_a_common_word_and_meaning_are_apart(world: World) -> None:
     assert compared(world, older(ALERTS), newer(PHONE), HashingEmbedder()) == "apart"
     assert compared(world, older(ALERTS), newer(PHONE)) == "apart"

@@ -169,6 +169,18 @@ def test_a_newer_value_supersedes_the_older_statement(world: World) -> None:
     assert [(one.source_id, one.target_id) for one in relations(world)] == [(ids[NEW], ids[OLD])]
 
 
+def test_a_session_does_not_tell_as_its_outcome_what_was_perhaps_replaced(world: World) -> None:
+    turn(world, "Which database do we run?", "We use Postgres 14.", session="s1")
+    world.call("summarize", sessionId="s1")
+    world.clock.now += DAY
+    turn(world, "Any news?", "We moved to Postgres 16.", session="s2")
+    learn(world)
+    ids = {one.text: one.id for one in statements(world)}
+    world.call("relate", sourceId=ids["We moved to Postgres 16."], targetId=ids["We use Postgres 14."], type="updates")
+    assert "Earlier, perhaps outdated: We use Postgres 14." in told(world)
+    assert told(world).count("We use Postgres 14.") == 1
+
+
 def test_a_session_whose_title_states_what_was_replaced_is_marked(world: World) -> None:
     turn(world, OLD, "Noted.", session="s1")
     learn(world)

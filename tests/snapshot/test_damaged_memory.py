@@ -14,6 +14,7 @@ from flows import Cli, command_in, identity_file, recipient, tree
 from harm import break_header, break_page, break_pages, change_text, cut_in_half, live_database
 from world import World, running
 
+from holdfast.cli.output.summary import salvaged
 from holdfast.core.model import DEFAULT_TENANT, Caller
 from holdfast.snapshot import undo as undoing
 from holdfast.store.damage import read_damage
@@ -360,6 +361,22 @@ def test_salvage_beside_encrypted_snapshots_takes_an_identity_or_keeps_what_is_l
     made = cli.good(*command_in(plan["next"]))
     assert cli.good("snapshot", "show", made["before"])["snapshot"]["encrypted"]
     assert contents(cli) == every() | {NEWER}
+
+
+def test_a_person_reads_what_salvage_found_in_sentences(cli: Cli) -> None:
+    kept(cli)
+    break_header(live_database(cli.home))
+    cli("verify")
+    cli.good("snapshot", "restore", "latest", "--yes")
+    plan = cli.good("snapshot", "salvage", "--dry-run")
+    lines = salvaged(plan)
+    assert lines[0].startswith(f"Read from {plan['source']}: ")
+    assert f"{plan['read']['memories']} memories" in lines[0]
+    assert any(line.startswith("Would be added: 1 memories") for line in lines)
+    assert lines[-1] == plan["next"]
+    done = salvaged(cli.good("snapshot", "salvage", "--yes"))
+    assert any(line.startswith("Added: 1 memories") for line in done)
+    assert any("To go back: holdfast snapshot undo --yes" in line for line in done)
 
 
 def test_salvage_changes_nothing_in_the_damaged_files(cli: Cli) -> None:

@@ -9,7 +9,7 @@ from pathlib import Path
 
 from engines import forget_stores
 from follow_steps import HOUR, Copy
-from hypothesis import Phase, given, settings, strategies as st
+from hypothesis import given, settings, strategies as st
 from journal_steps import Journaled
 
 from holdfast.core.errors import Fault
@@ -126,7 +126,7 @@ class Pair:
             assert text in {one["content"] for one in self.copy.call("search", query=text, limit=100)["results"]}
 
 
-@settings(max_examples=120, deadline=None, phases=(Phase.explicit, Phase.reuse, Phase.generate))
+@settings(max_examples=25)
 @given(steps=st.lists(st.tuples(st.sampled_from(STEPS), st.integers(0, 9)), min_size=5, max_size=25))
 def test_a_copy_is_always_a_moment_of_the_other_host(
     tmp_path_factory,

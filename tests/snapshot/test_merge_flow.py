@@ -11,7 +11,9 @@ from flows import NEW, OLD, Cli, identity_file, recipient, tree
 from world import World, running
 
 from holdfast.client import Holdfast
-from holdfast.core.model import Caller
+from holdfast.core.model import Caller, Note
+from holdfast.store.port import Tx
+from holdfast.store.tables import NOTES
 
 HERE = "The orchard gate is painted green"
 THERE = "The harbour master keeps the tide tables"
@@ -68,6 +70,26 @@ def test_what_either_remembered_is_in_both_afterwards_and_undo_goes_back(hosts: 
     assert hosts.here.good("verify")["sound"]
     hosts.here.good("snapshot", "undo", "--yes")
     assert hosts.here.texts() == {OLD, HERE}
+
+
+def _keep_cursor(world: World, upto: str) -> None:
+    def write(tx: Tx) -> None:
+        seq = tx.next_seq("default")
+        tx.replace(NOTES, Note("default", "learner/memories", seq, "learned", upto, world.clock.now_ms()))
+
+    world.engine.store.write(write)
+
+
+@pytest.mark.embedded
+def test_a_merge_reports_pages_that_differ_and_no_state_of_the_server(hosts: Hosts) -> None:
+    for host, said in ((hosts.here, "10"), (hosts.there, "12")):
+        world = World(host.home)
+        world.call("second_brain_write", file="plans.md", content=f"page {said}")
+        _keep_cursor(world, said)
+        world.close()
+    done = hosts.here.good("snapshot", "merge", hosts.bring(), "now", "--yes")
+    assert [one["table"] for one in done["conflicts"]] == ["notes"]
+    assert "plans.md" in done["conflicts"][0]["id"]
 
 
 def test_merging_the_same_again_changes_nothing(hosts: Hosts) -> None:

@@ -23,6 +23,7 @@ def texts(text: str) -> list[str]:
         ("The port is 80. It moves soon!", ["The port is 80.", "It moves soon!"]),
         ("it broke again. no idea why", ["it broke again.", "no idea why"]),
         ("Use a queue, e.g. Redis. Keep it small.", ["Use a queue, e.g. Redis.", "Keep it small."]),
+        ("Ask Prof. Lindahl first. He knows.", ["Ask Prof. Lindahl first.", "He knows."]),
         ("Python 3. and later works.", ["Python 3. and later works."]),
         ("Run `make test. now` first. Then push.", ["Run `make test. now` first.", "Then push."]),
         ('He said "stop." Then he left.', ['He said "stop."', "Then he left."]),

@@ -1,5 +1,5 @@
 """The scenarios: `dev` to build on, `held_out` looked at only for the figures, `strangers` by other authors, and
-`changes`, which have no questions: to fit on."""
+`changes` (no questions) and `voices`, to fit on beside `dev`."""
 
 from __future__ import annotations
 
@@ -10,14 +10,15 @@ from typing import Literal
 from agent_day.filler import Routine, filled
 from agent_day.script import Scenario
 
-Half = Literal["dev", "held-out", "strangers", "changes"]
+Half = Literal["dev", "held-out", "strangers", "changes", "voices"]
 HALVES: tuple[Half, ...] = ("dev", "held-out")  # what the documentation's page shows
-SETS: tuple[Half, ...] = (*HALVES, "strangers")  # that can be played
+SETS: tuple[Half, ...] = (*HALVES, "strangers", "voices")  # that can be played
 _PACKAGES = {
     "dev": "agent_day.scenarios.dev",
     "held-out": "agent_day.scenarios.held_out",
     "strangers": "agent_day.scenarios.strangers",
     "changes": "agent_day.scenarios.changes",
+    "voices": "agent_day.scenarios.voices",
 }
 QUICK = 2
 

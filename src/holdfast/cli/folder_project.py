@@ -40,6 +40,15 @@ def placed(row: Row, arguments: Json, everywhere: bool, environ: Mapping[str, st
     return {**arguments, "project": found} if found else arguments
 
 
+def without_own_project(answer: Json, environ: Mapping[str, str]) -> Json:
+    """Hits for a person: a project is named where it is another one than the folder's."""
+    here = repository_here(environ)
+    hits = [
+        {name: value for name, value in hit.items() if (name, value) != ("project", here)} for hit in answer["results"]
+    ]
+    return {**answer, "results": hits}
+
+
 def project_here(environ: Mapping[str, str]) -> str:
     """The project of the folder, as hooks and MCP name it."""
     return repository_here(environ) or project_key(_folder(environ))

@@ -202,7 +202,7 @@ class _Groups:
 
 def _operation(given: argparse.Namespace) -> int:
     from holdfast.cli.confirm import confirmed_call
-    from holdfast.cli.folder_project import placed
+    from holdfast.cli.folder_project import placed, without_own_project
     from holdfast.cli.memory_location import connection_of, empty_notice
     from holdfast.cli.options import arguments_of
     from holdfast.cli.output.render import print_json, print_notice, working
@@ -229,6 +229,8 @@ def _operation(given: argparse.Namespace) -> int:
     if given.json or row.name == "export":
         print_json(answer)
     else:
+        if answer.get("format") == "passages":
+            answer = without_own_project(answer, environment())
         _print(row, answer, place, narrowed=arguments != dict(row.brief))
     if notice:
         print_notice(notice)

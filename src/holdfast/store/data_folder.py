@@ -85,7 +85,7 @@ class DataFolder:
             raise disk_fault(error, f"open {self.home}") from error
         database = folder / DATABASE
         if (folder / MADE).exists() and not (database.exists() and database.stat().st_size):
-            raise DataDamaged(f"data folder: {database} is missing")
+            raise DataDamaged(f"data folder: {database} is {'empty' if database.exists() else 'missing'}")
         return database
 
     def settle(self, database: Path) -> None:

@@ -111,6 +111,7 @@ TOKENS = Table("tokens", Token)
 AUDIT = Table("audit", AuditEntry)
 ANSWERS = Table("answers", Answer)
 NOTES = Table("notes", Note)
+PAGE = "second-brain"  # the kind of notes that a user writes; the others are the server's own state
 
 TABLES: tuple[Table[Any], ...] = (
     SESSIONS,

@@ -24,7 +24,7 @@ _MARKS = re.compile(r"\*\*|(?<![\w*/])\*(?=\w[^*\n]*\w\*(?!\w))|(?<=\w)\*(?![\w*
 # An end mark, perhaps a closing quote or bracket, then space; people at a keyboard go on in small letters.
 _END = re.compile(r"(?<=[.!?…])[\"'”’)\]]*\s+(?=\S)|(?<=[。！？])")
 _SHORT = re.compile(
-    r"(?:\b(?:e\.g|i\.e|etc|vs|cf|approx|incl|resp|nr|fig|sec|dr|mr|mrs|ms|st|z\.b|d\.h|bzw|ca)|\b[A-Za-z])\.$",
+    r"(?:\b(?:e\.g|i\.e|etc|vs|cf|approx|incl|resp|nr|fig|sec|prof|dipl|ing|hr|fr|dr|mr|mrs|ms|st|z\.b|d\.h|bzw|ggf|evtl|inkl|zzgl|ca)|\b[A-Za-z])\.$",
     re.IGNORECASE,
 )
 _LEFT_OUT = re.compile(r"\s(?:\.{3}|…)$")  # left-out words, as in SELECT ... FROM; an end has no space before it

@@ -8,7 +8,7 @@ import shutil
 import subprocess
 from typing import TYPE_CHECKING
 
-from holdfast.cli.commands.service_unit import ServiceUnit, unit_of
+from holdfast.cli.commands.service_unit import ServiceUnit, unit_of, usual_port
 from holdfast.cli.memory_location import settings_of
 from holdfast.cli.output.render import print_answer, print_json
 from holdfast.core.disk import disk_faults, make_folder, write_durably
@@ -87,6 +87,8 @@ def service_hint(settings: Settings) -> str:
     unit = unit_of(settings, environment())
     card = running_server(settings)
     where = f"at {card.get('url')}" if card else f"on port {unit.port}"
+    if not card and not unit.path.exists() and unit.port not in (0, usual_port()):
+        where += f" (where the agent has the variable of this port; else on {usual_port()})"
     said = f"The agent uses the memory in {unit.folder}, through its server {where}"
     if unit.path.exists():
         return f"{said}, which runs as a service."

@@ -60,7 +60,7 @@ def unit_of(settings: Settings, environ: Mapping[str, str], system: System | Non
     """
     system = system or ("launchd" if sys.platform == "darwin" else "systemd")
     folder = settings.folder.absolute()
-    port = settings.port if named_by("port", environ) not in (None, "PORT") else _usual_port()
+    port = settings.port if named_by("port", environ) not in (None, "PORT") else usual_port()
     mark = "" if folder == Path(USUAL).expanduser() else "-" + hashlib.sha256(str(folder).encode()).hexdigest()[:8]
     kept = folder / SETTINGS_FILE
     if system == "launchd":
@@ -75,7 +75,7 @@ def unit_of(settings: Settings, environ: Mapping[str, str], system: System | Non
     return ServiceUnit(system, name, path, text, kept, _settings_text(environ), folder, port)
 
 
-def _usual_port() -> int:
+def usual_port() -> int:
     return int(next(row.default for row in SETTINGS if row.name == "port"))
 
 

@@ -54,6 +54,27 @@ def holds_again(answer: Json) -> list[str]:
     return [f"Holds again: {of}. Marks removed: {len(answer['restored'])}."]
 
 
+def salvaged(answer: Json) -> list[str]:
+    """What of a damaged memory is readable, what of it was missing, and what is gone."""
+    lines = [f"Read from {answer['source']}: {_counts(answer['read'])}."]
+    if answer["lost"] is None:
+        lines.append("How much cannot be read there is not known.")
+    elif answer["lost"]:
+        lines.append(f"Cannot be read there: {_counts(answer['lost'])}.")
+    if answer.get("inNeither"):
+        lines.append(f"Of them not in the live memory either: {_counts(answer['inNeither'])}.")
+    if "added" in answer:
+        would = "Would be " if answer["dryRun"] else ""
+        done = [f"{word}: {_counts(answer[word])}" for word in ("added", "changed", "removed") if answer[word]]
+        lines += [f"{would}{one}.".capitalize() for one in done] or ["The live memory has all of it."]
+    if answer.get("conflictCount"):
+        which = ", ".join(f"{one['table']} {one['id']}" for one in answer["conflicts"])
+        lines.append(f"Changed on both sides: {answer['conflictCount']} ({which}). Neither version is lost.")
+    if answer.get("before"):
+        lines.append(f"What was live before is snapshot {answer['before']}. To go back: holdfast snapshot undo --yes")
+    return [*lines, *(answer[name] for name in ("waiting", "next") if answer.get(name))]
+
+
 def rules_imported(answer: Json) -> list[str]:
     """What became of the rules of a file."""
     counts = ", ".join(f"{answer[name]} {name}" for name in ("added", "changed", "unchanged"))
@@ -101,6 +122,10 @@ def reasons(why: Json) -> str:
     )
 
 
+def _counts(rows: Json) -> str:
+    return ", ".join(f"{count:,} {name}" for name, count in rows.items()) or "nothing"
+
+
 def _for(record: Json) -> str:
     """Whether it is for chats, one project or all projects."""
     if record.get("scope") not in (None, "global"):
@@ -114,6 +139,7 @@ BRIEF: dict[str, Callable[[Json], list[str]]] = {
     "lesson_save": lesson_saved,
     "action_create": action_created,
     "forget": forgotten,
+    "snapshot_salvage": salvaged,
     "still_true": holds_again,
     "import_rules": rules_imported,
     "drill": drilled,

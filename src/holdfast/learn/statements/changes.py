@@ -19,7 +19,7 @@ import numpy as np
 from holdfast.learn.statements.change_features import CHANGE, Similarity, are_alternatives, is_gone, is_put_back, signs
 from holdfast.learn.statements.edits import Claim, EditSigns, edit_signs
 from holdfast.learn.statements.stems import COMMON
-from holdfast.learn.statements.values import THINGS, Value, values
+from holdfast.learn.statements.values import IN_WORDS, THINGS, Value, values
 
 SUBJECT_CHARS = 24  # in which a statement mostly names what it is about
 _LABEL = re.compile(r"\b([A-Za-z]{3,})s? #?([A-Z]\b|\d+\b|[A-Z][a-z]+\b)")
@@ -69,8 +69,20 @@ def of_two_things(old: Claim, new: Claim) -> bool:
     gone = any(is_gone(one, new.text) or is_gone(one, new.prompt) for one in before)
     if any(is_put_back(one, new.text) for one in before):
         return True
-    nothing_changed = nothing_new and not gone and CHANGE.search(new.text) is None
+    nothing_changed = nothing_new and not gone and CHANGE.search(new.text) is None and not _makes_it_one(old, new)
     return edit.is_other_key or (bool(before) and nothing_changed) or (_repeats_number(before, after) and not gone)
+
+
+def _makes_it_one(old: Claim, new: Claim) -> bool:
+    """Whether the older one has several of a thing, and the newer one or its prompt has one: three tracks, one track.
+    By itself a one is no value, as it mostly counts nothing."""
+    several = {noun.lower().rstrip("s") for noun in _SEVERAL.findall(old.text)}
+    one = {noun.lower() for text in (new.text, new.prompt) for noun in _ONE.findall(text)}
+    return not several.isdisjoint(one)
+
+
+_SEVERAL = re.compile(rf"\b(?:\d+|{'|'.join(IN_WORDS)}) ([^\W\d_]{{3,}})\b", re.IGNORECASE)
+_ONE = re.compile(r"\b(?:one|a single|ein|eine|einen|einer) ([^\W\d_]{3,}?)\b", re.IGNORECASE)
 
 
 def _repeats_number(before: Sequence[Value], after: Sequence[Value]) -> bool:
@@ -162,4 +174,4 @@ def verdict(old: Claim, new: Claim, near: Similarity | None) -> Verdict:
     needed = LIKELY if gives_another_number(old.text, new.text) else LIKELY_NAME
     if chance >= needed and found["value of the same kind"]:
         return "newer"
-    return "related" if near and same_subject(found) else "apart"
+    return "related" if near and (same_subject(found) or _makes_it_one(old, new)) else "apart"

@@ -31,7 +31,7 @@ from holdfast.learn.statements.changes import (
 )
 from holdfast.learn.statements.edits import Claim, names_what_was_taken
 from holdfast.learn.statements.session_turns import Turn, turn_around
-from holdfast.learn.statements.stems import subject_of
+from holdfast.learn.statements.stems import stems, subject_of
 from holdfast.learn.statements.text_vectors import TextVectors
 from holdfast.learn.statements.values import KEPT_TEXTS, values, without_values
 from holdfast.store.port import Condition, Reader, Tx, where
@@ -59,6 +59,7 @@ class Candidate:
     at: int
     source_id: str
     wish: bool = False  # what the user wants, which no report of work replaces
+    left_open: bool = False  # work that was left open
 
 
 class Comparer:
@@ -74,14 +75,18 @@ class Comparer:
         """Which of the older ones the newer one replaces, or has the subject of."""
         claim = Claim(new.text, turn.asked, tuple(turn.edits))
         found: dict[str, Verdict] = {}
+        by_user = turn.prompt is not None and new.source_id == turn.prompt.id
         older = [one for one in others if one.at <= new.at and one.id != new.id]
         near = self._near(claim, [one.text for one in older])
         for old, likeness in zip(older, near, strict=True):
-            if not _near_enough(old.text, new.text, likeness) and not _comparable(old.text, claim):
+            taken_up = not by_user and _asks_after(claim.prompt, old)
+            if not _near_enough(old.text, new.text, likeness) and not taken_up and not _comparable(old.text, claim):
                 continue
             said = self._verdict(self._claim_of(reader, old), claim)
+            if said == "apart" and taken_up:
+                said = "related"
             if old.wish and not new.wish:
-                said = _of_a_wish(said, old.text, new.text)
+                said = _of_a_wish(said, old.text, new.text, by_user=by_user)
             if said != "apart":
                 found[old.id] = said
         return found
@@ -122,8 +127,17 @@ class Comparer:
         return Similarity(near, near_asked, *self._embedder.likeness(bare, bare_other[None]).tolist())
 
 
-def _of_a_wish(said: Verdict, old: str, new: str) -> Verdict:
-    """What a report of work means for the user's wish: it replaces none, but may give another day or number since."""
+def _asks_after(prompt: str, old: Candidate) -> bool:
+    """Whether a prompt asks after what was said, as all its words stand there: one of open work, else two."""
+    asked = stems(prompt)
+    return len(asked) >= (1 if old.left_open else 2) and asked <= stems(old.text)
+
+
+def _of_a_wish(said: Verdict, old: str, new: str, *, by_user: bool) -> Verdict:
+    """What something newer means for the user's wish. What the user says may put it behind; a report of work replaces
+    none, but may give another day or number since."""
+    if by_user:
+        return "newer" if said == "replaced" else said
     return "related" if said != "apart" and gives_another_number(old, new) else "apart"
 
 
@@ -187,7 +201,8 @@ def as_candidate(record: Statement | Memory) -> Candidate:
     if isinstance(record, Memory):
         wish = record.type in RULE_TYPES
         return Candidate(record.id, record.content[:1_000], record.created_at, record.id, wish)
-    return Candidate(record.id, record.text, record.at, record.source_id, record.kind == "preference")
+    kind = record.kind
+    return Candidate(record.id, record.text, record.at, record.source_id, kind == "preference", kind == "open")
 
 
 def replaced_ids(ctx: CallContext, reader: Reader, ids: Sequence[str]) -> dict[str, str]:

@@ -20,7 +20,7 @@ _MONTHS = (
 _FREQUENCIES = "(?i:hourly|daily|nightly|weekly|fortnightly|monthly|quarterly|yearly)"
 _WEEKDAYS = "(?i:(?:mon|tues|wednes|thurs|fri|satur|sun)days?)"
 # From two on: "one" is mostly no number.
-_IN_WORDS = {
+IN_WORDS = {
     word: str(number)
     for number, spelled in {
         2: "two zwei", 3: "three drei", 4: "four vier", 5: "five fünf", 6: "six sechs", 7: "seven sieben",
@@ -35,7 +35,7 @@ _VALUE = re.compile(
     | \b\d{{1,3}}(?:\.\d{{1,3}}){{3}}\b
     | \b\d{{1,2}}:\d\d\b
     | \b\d{{4}}-\d\d-\d\d\b
-    | \b(?i:{"|".join(_IN_WORDS)})(?:\s[a-z]+\b)?
+    | \b(?i:{"|".join(IN_WORDS)})(?:\s[a-z]+\b)?
     | \b(?:{_MONTHS})\ \d{{1,2}}\b | \b\d{{1,2}}\.?\ (?:{_MONTHS})\b
     | \b{_WEEKDAYS}\b
     | [\w./-]*\w/\w[\w./-]*
@@ -44,8 +44,9 @@ _VALUE = re.compile(
     | \bv?\d[\d.,_]*(?:e-?\d+)?\s?(?:%|[A-Za-zµ°€$/]+)?
     | \b\w*_\w+\b
     | \b[A-Z][A-Z0-9]+\b
+    | \b[A-Z]\w*[a-z][A-Z]\w*\b | \b[A-Z]{{2,}}[a-z]\w*\b
     | \b[a-z]+[A-Z]\w+\b
-    | (?<![.!?]\ )(?<!^)\b[A-Z][a-z]+\b
+    | (?<![.!?]\ )(?<!^)\b[A-ZÀ-ÖØ-Þ][a-zß-öø-ÿ]+\b
     | (?<!\w)[\#@][a-z][\w-]{{2,}}
     | \b{_FREQUENCIES}\b
     | (?<!now\ )(?<!so\ )(?<!ing\ )(?<!ly\ )\b(?:on|off)\b(?=[.,;]|$)""",
@@ -122,7 +123,7 @@ def _read(raw: str) -> Value | None:
     if by_form := next((kind for kind, form in _BY_FORM if form.fullmatch(text)), ""):
         return Value(by_form, low)
     first, _, rest = text.partition(" ")
-    number = _NUMBER.fullmatch(f"{_IN_WORDS.get(first.lower(), first)} {rest}".strip())
+    number = _NUMBER.fullmatch(f"{IN_WORDS.get(first.lower(), first)} {rest}".strip())
     if number and not re.search(rf"\d\.? (?:{_MONTHS})", text):
         unit = number.group(2).lower()
         return Value(f"number {_UNITS.get(unit, '')}".strip(), re.sub(r"[,_]", "", number.group(1).strip(".,_")))
@@ -132,6 +133,6 @@ def _read(raw: str) -> Value | None:
         return Value("date", low)
     if "/" in text or re.search(r"\w\.[a-z]{1,5}$", low):
         return Value("path", low)
-    if raw.startswith("`") or "_" in text or re.search(r"[a-z][A-Z]", text):
+    if raw.startswith("`") or "_" in text or re.search(r"^[a-z].*[A-Z]", text):
         return Value("code", low)
     return Value("name", low)

@@ -70,7 +70,7 @@ def passage_shape(ctx: CallContext, reader: Reader, hit: Hit, query: str, here: 
     told = {row.id for row in hit.turn}  # what else its turn says stands in the text already
     if also := [id for id in hit.also if id not in told][:ALSO_SHOWN]:
         answer["also"] = also
-    if here and record.project and record.project not in project_names(ctx, here):
+    if record.project and not (here and record.project in project_names(ctx, here)):
         answer["project"] = record.project
     if hit.outdated is not None and hit.outdated.sure:
         answer |= {"outdated": True, "supersededBy": hit.outdated.id}

@@ -20,9 +20,8 @@ from holdfast.ops.framework.operation import Nothing, Operation, Request
 from holdfast.ops.server.export_import import ImportJsonl, import_jsonl
 from holdfast.recall.context.escape import line
 from holdfast.store.port import Tx, where
-from holdfast.store.tables import MEMORIES, NOTES
+from holdfast.store.tables import MEMORIES, NOTES, PAGE
 
-PAGE = "second-brain"
 _FILE_NAME = re.compile(r"[\w][\w .\-]{0,120}\.md")
 
 

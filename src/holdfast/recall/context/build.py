@@ -13,7 +13,7 @@ from dataclasses import dataclass, field, replace
 from itertools import groupby
 
 from holdfast.context import CallContext
-from holdfast.core.model import RULE_TYPES, Lesson, Memory, Session, Slot, Statement, Summary
+from holdfast.core.model import RULE_TYPES, Lesson, Memory, Session, Slot, Summary
 from holdfast.core.times import iso
 from holdfast.recall.context.current_statements import CurrentStatement, relations_to
 from holdfast.recall.context.escape import block, line
@@ -316,15 +316,16 @@ def past_sessions(
         summary = summaries.get(session.id)
         title = _flat(session.title or (summary.title if summary else "") or session.first_prompt, TITLE_CHARS)
         if title:
-            said = [one.statement for one in statements if not one.earlier]
-            outcome = _outcome(summary, [one for one in said if one.session_id == session.id])
+            outcome = _outcome(summary, [one for one in statements if one.statement.session_id == session.id])
             items.append(_session_item(session, title, outcome, outdated=_is_outdated(ctx, session, title)))
     return tuple(items[:SESSIONS_SHOWN])
 
 
-def _outcome(summary: Summary | None, statements: Sequence[Statement]) -> str:
-    """How a session ended: its last sure statement, or the end in its summary."""
-    sure = [one for one in statements if one.worth >= SURE and one.kind != "preference"]
+def _outcome(summary: Summary | None, statements: Sequence[CurrentStatement]) -> str:
+    """How a session ended: its last sure statement, or the end in its summary. A summary of what was said anew since
+    would tell it as current."""
+    current = [one.statement for one in statements if not one.earlier]
+    sure = [one for one in current if one.worth >= SURE and one.kind != "preference"]
     if sure:
         return max(sure, key=lambda one: (one.at, one.worth)).text
     return summary.narrative if summary and not statements else ""

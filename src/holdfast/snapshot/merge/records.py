@@ -27,6 +27,7 @@ from holdfast.store.tables import (
     MEMORIES,
     NOTES,
     OBSERVATIONS,
+    PAGE,
     RELATIONS,
     SESSIONS,
     SLOTS,
@@ -252,6 +253,8 @@ class _RecordMerger:
             settled = Resolution(joined, "base", None)
         else:
             settled = settle(rule, known, one, self._prefer)
+        if rule.table is NOTES and known.kind != PAGE:  # the server's own state: no one wrote what is replaced
+            settled = dataclasses.replace(settled, lost=None)
         if not same(known, settled.record):
             yield PutRecord(rule.table, settled.record, known)
         if settled.lost is not None:

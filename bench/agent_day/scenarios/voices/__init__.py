@@ -1,0 +1,1 @@
+"""Projects in voices that differ much from those of the dev half: to fit on, beside it."""

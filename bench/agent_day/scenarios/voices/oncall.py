@@ -1,0 +1,107 @@
+"""An on-call engineer's log: stamps, alerts, one-liners; answers as status lines, through Claude Code."""
+
+from __future__ import annotations
+
+from agent_day.gold import fact, question, value
+from agent_day.noise import log, source
+from agent_day.script import Edit, Read, Run, Scenario, session, turn
+
+W = "broker shard replica quorum lease segment tenant gateway ingest probe"
+
+SCENARIO = Scenario(
+    name="oncall", client="claude", place="ops/platform", words=W, ending="go",
+    remote="git@git.example.org:ops/ingest-platform.git",
+    sessions=(
+        session(
+            turn("02:14 PAGE ingest lag > 5m shard 7. ack. look",
+                 Run("kubectl -n ingest get pods", log(30, W, "ingest-7 CrashLoopBackOff")),
+                 Run("kubectl -n ingest logs ingest-7 -p", log(90, W, "panic: lease held by ingest-7-old")),
+                 "02:21 shard 7 restarts in a loop. It waits for a lease that the previous pod still holds; that pod was evicted at 01:58 without a SIGTERM, since the node ran out of inodes, and leases have no expiry. Lag 11m and growing."),
+            turn("02:22 drop lease by hand, go",
+                 Run("etcdctl del /lease/ingest/7", "1"),
+                 "02:23 dropped. 02:26 shard 7 consuming. 02:41 lag 0."),
+            turn("02:45 why inodes??",
+                 Run("df -i", log(12, W, "/var/lib 100%")),
+                 "02:49 the image cache keeps one small file per layer and label, 4.1M of them. The weekly cleaner skips labels that contain a slash, and since August all of ours do."),
+            turn("02:50 cleaner to be fixed in daylight. lease ttl 45s tho, now",
+                 Edit("lease/lease.go", "ttl: 0", "ttl: 45 * time.Second"),
+                 "02:58 deployed, all twelve shards hold leases of 45 s."),
+            turn("03:02 write handover. also: thresholds pls, new guy asks",
+                 Read("alerts/rules.yaml", source("alerts/rules.yaml", 60, W)),
+                 "03:05 HANDOVER\n- ingest lag pages at 5 min, gateway errors page at 2 %, disk at 85 %, inodes: no alert at all\n- escalation after 15 min: Priya Raman (platform), after 30 min: the duty director\n- status page is fed by hand, `statusctl post`\n- quorum loss: never restart more than one broker at a time"),
+        ),
+        session(
+            turn("23:31 PAGE gateway 5xx 9%. ack",
+                 Run("promql gateway_5xx", log(40, W, "tenant=halden 98%")),
+                 "23:36 98 % of it is one tenant, halden. Their batch sends 40 MB bodies, our proxy buffers to /tmp which is a 64 MB tmpfs: the second upload in parallel gets a 502. Others are fine."),
+            turn("23:37 throttle them to 1 parallel upload. tell them in the morning",
+                 Run("gwctl limit halden --parallel 1", "ok"),
+                 "23:39 limited. 5xx 0.1 %. Mail to them drafted, not sent."),
+            turn("23:50 somebody in chat says use cloud load balancer instead of our gateway and be done w it",
+                 "23:53 would lose per-tenant limits (what saved us ten minutes ago), mTLS with client names, and costs about 2,900 a month at our volume. Gateway it is unless those come back as features."),
+            turn("23:54 yes. no lb. closing that",
+                 "23:55 closed with a pointer to the numbers."),
+            turn("00:10 how long are segments kept again, legal",
+                 "00:12 raw segments 30 days, compacted ones 400 days, audit topic seven years."),
+            turn("00:20 house rule for runbooks: commands copy-pasteable, no placeholders w/o example. i was bitten twice this month",
+                 "00:24 six runbooks adapted, each placeholder has a real example beside it."),
+        ),
+        session(
+            turn("09:05 postmortem outcome. lag alarm way too nervous, nobody acts before quarter of an hour anyway. change",
+                 Edit("alerts/rules.yaml", "ingest_lag_minutes: 5", "ingest_lag_minutes: 15"),
+                 "09:11 lag pages a quarter of an hour in. Gateway and disk rules untouched, and inodes have one at 80 %."),
+            turn("09:12 priya left for the data team. first escalation = tomasz wilk",
+                 Run("pdctl escalation set platform twilk", "ok"),
+                 "09:15 pager tree updated, test page reached him."),
+            turn("09:20 halden got streaming uploads w/o buffering now. undo throttle?",
+                 Run("gwctl limit halden --parallel 8", "ok"),
+                 "09:26 proxy streams, /tmp stays empty in the test with 40 MB. They may send eight in parallel."),
+            turn("09:40 45s was too short, gc pauses. two leases flapped tonight",
+                 Run("grep -c 'lease lost' ingest-*.log", "7"),
+                 Edit("lease/lease.go", "45 * time.Second", "2 * time.Minute"),
+                 "09:47 two minutes. Longest pause last week was 71 s, so that has air."),
+            turn("09:50 todo list for the week",
+                 "09:52 TODO\n- cleaner still skips labels with a slash\n- status page automation: waiting for token from comms\n- brokers 3 and 9 run on the old kernel, drain them one by one"),
+            ends=False,
+        ),
+        session(
+            turn("04:40 PAGE probe eu-3 failing, others ok",
+                 Run("dig api.example.org @eu-3", log(15, W, "SERVFAIL")),
+                 "04:47 only the probe is ill: its resolver cached a SERVFAIL from the registrar's hiccup at 04:30, negative ttl is an hour. Customers resolve fine."),
+            turn("04:48 so page on 2 of 5 probes only. single probe = ticket",
+                 Edit("alerts/rules.yaml", "probes_failing: 1", "probes_failing: 2"),
+                 "04:51 a lone probe opens a ticket; two wake somebody."),
+            turn("04:55 who owns dns anyway",
+                 "04:57 the network guild; Ansgar Lien holds the registrar login. Emergency code in the safe at reception."),
+        ),
+    ),
+    facts=(
+        fact("lease-held", "rootcause", "Shard 7 crashed in a loop since the evicted pod still held its lease, which had no expiry.", (r"lease", r"previous pod|no expiry|evicted")),
+        fact("inodes", "rootcause", "Inodes ran out as the cleaner skips labels with a slash.", (r"cleaner", r"slash")),
+        fact("lease-ttl", "changed", "Leases last two minutes.", (r"two minutes\.|2 \* time\.minute|leases last two minutes",), was=((r"leases of 45 s|lease ttl 45s|ttl: 45",),)),
+        fact("lag-page", "changed", "Ingest lag pages after 15 minutes.", (r"lag pages a quarter|ingest_lag_minutes: 15|lag pages after 15|nobody acts before quarter",), was=((r"lag pages at 5 min|ingest_lag_minutes: 5\b",),)),
+        fact("escalation", "changed", "First escalation is Tomasz Wilk.", (r"tomasz wilk",), was=((r"escalation[^\n]{0,25}priya raman",),)),
+        fact("halden-limit", "changed", "halden may send eight uploads in parallel.", (r"eight in parallel|parallel 8|eight uploads",), was=((r"throttle them to 1 parallel|--parallel 1",),)),
+        fact("no-lb", "rejected", "No cloud load balancer instead of our gateway.", (r"no lb\b|no cloud load balancer",), (r"per-tenant limits", r"2,900|gateway")),
+        fact("runbooks", "preference", "Runbooks: copy-pasteable commands, no placeholder without an example.", (r"copy-pasteable|placeholder",)),
+        fact("status-token", "open", "Open: status page automation waits for a token from comms.", (r"status page automation",)),
+        fact("one-broker", "fact", "Never restart more than one broker at a time.", (r"one broker at a time|more than one broker",)),
+    ),
+    questions=(
+        question("What kept partition seven from coming up that night?", "A lease that the evicted pod still held.", (r"lease", r"previous pod|no expiry|evicted"), kind="rootcause"),
+        question("How did the node fill up with tiny files?", "The cleaner skips labels with a slash.", (r"cleaner", r"slash"), (r"4\.1M",), kind="rootcause"),
+        question("How far behind must ingestion be before somebody is woken?", "Lag of 15 minutes.", (r"lag", r"quarter of an hour|15"), was=((r"lag pages at 5 min",),)),
+        question("Who gets called if the duty engineer does not react?", "Tomasz Wilk.", (r"tomasz",), was=((r"escalation[^\n]{0,25}priya raman",),)),
+        question("After what time does an abandoned claim on a shard free itself?", "Two minutes.", (r"two minutes",), was=((r"leases of 45 s",),)),
+        question("How many simultaneous uploads does the batch customer get?", "Eight in parallel.", (r"eight in parallel",), was=((r"throttle them to 1 parallel",),)),
+        question("Why did large bodies end in errors for one client?", "The proxy buffered to a 64 MB tmpfs.", (r"tmpfs|buffers to /tmp",), kind="rootcause"),
+        question("Are we replacing our front door by a managed one?", "no lb", (r"no lb\b",), (r"per-tenant limits",), kind="rejected"),
+        question("What do we wait for from the press people?", "A token from comms for the status page.", (r"token from comms",), kind="open"),
+        question("Does one failing measuring point wake a human?", "A lone probe opens a ticket.", (r"lone probe|2 of 5 probes|two wake",)),
+        question("Who can log in where our names are registered?", "Ansgar Lien.", (r"ansgar",)),
+    ),
+    stands=(
+        value("gateway-page", (r"gateway errors page at 2 %",)),
+        value("retention", (r"raw segments 30 days",)),
+    ),
+)  # fmt: skip
