@@ -28,6 +28,7 @@ import zstandard
 ROOT = Path(__file__).parent.parent
 sys.path[:0] = [str(Path(__file__).parent), str(ROOT / "tests")]
 from client import Line, request, text
+from follow_lag import lag_row
 from intake import Server
 from litestream import beside
 from journal_steps import Journaled, journal_objects
@@ -217,6 +218,7 @@ def restores(folder: Path, memories: int, writes: int) -> str:
     for _ in range(memories):
         home.remember(text(chance))
     home.piece()
+    home.engine.store.compact_words()  # as a server does every hour; else the restore would do it for all of the memory
     home.snapshot()
     for number in range(writes):
         home.remember(text(chance))
@@ -259,6 +261,7 @@ def hour(folder: Path, memories: int) -> str:
     for _ in range(memories):
         home.remember(text(chance))
     home.piece()
+    home.engine.store.compact_words()
     schedule.run_once()
     made, minute = _snapshots(home), memories // 60
     turn = 0
@@ -273,6 +276,7 @@ def hour(folder: Path, memories: int) -> str:
         home.clock.now += 60_000
         if turn >= 60 and _due(home, schedule):
             break
+        home.engine.store.compact_words()
         schedule.run_once()
     id = home.call("snapshot_list")["snapshots"][0]["id"]
     count, since = _snapshots(home), _since(home)
@@ -321,6 +325,24 @@ def losses(folder: Path, rounds: int) -> list[str]:
     return lines
 
 
+def follows(folder: Path) -> list[str]:
+    """A copy in a folder and in an S3 server."""
+    lines = [lag_row(folder / "near", "folder", str(folder / "near-vault"), 30.0, **QUIET)]
+    print(lines[-1], flush=True)
+    server = ObjectServer(folder / "follow-objects").start()
+    try:
+        environ = {
+            "HOLDFAST_VAULT_ENDPOINT": server.endpoint,
+            "HOLDFAST_VAULT_KEY_ID": WRITER[0],
+            "HOLDFAST_VAULT_KEY": WRITER[1],
+        }
+        lines.append(lag_row(folder / "far", "S3 server", f"s3://{BUCKET}/follow", 30.0, **QUIET, **environ))
+        print(lines[-1], flush=True)
+    finally:
+        server.stop()
+    return lines
+
+
 def main() -> None:
     options = argparse.ArgumentParser(description=__doc__.splitlines()[0] if __doc__ else "")
     options.add_argument("--losses", type=int, default=200)
@@ -345,6 +367,8 @@ def main() -> None:
             ]
         if given.only in ("", "hour"):
             parts["hour"] = [hour(folder / "hour", given.memories)]
+        if given.only in ("", "follow"):
+            parts["follow"] = follows(folder)
         if given.litestream and given.only in ("", "litestream"):
             parts["litestream"] = beside(folder / "beside", given.litestream, 5, 20.0, QUIET)
     if given.page:
@@ -356,6 +380,7 @@ HEADS = {
     "sizes": "| facts in a piece | bytes a fact | compressed at once | ratio |\n|---|---|---|---|",
     "losses": "| vault | machines lost | oldest write lost, median, s | worst, s |\n|---|---|---|---|",
     "restores": "| memories in the snapshot | writes in the journal | processor time |\n|---|---|---|",
+    "follow": "| vault | writes | median, s | p99, s | slowest, s |\n|---|---|---|---|---|",
     "litestream": "| | lost, median, s | lost, worst, s | bytes a fact | processor time | restore, s |\n|---|---|---|---|---|---|",
     "hour": "| memories before | writes | snapshots made meanwhile | writes in the journal at the end | processor time |\n"
     "|---|---|---|---|---|",
@@ -365,6 +390,8 @@ ABOUT = {
     "sizes": "The journal of 10,000 facts (2,000 at ten a piece) beside the same rows compressed by zstd at once.",
     "losses": "A server under load is killed at a random moment and its folder removed; an empty one gets what is left.",
     "restores": "Restoring the snapshot and the journal after it, as a part of restoring the snapshot alone.",
+    "follow": "A copy that follows a server with 100 writes a second, for 30 seconds: from the answer to a write until "
+    "a reader of the copy finds it.",
     "litestream": "Beside litestream on the same writes, 100 a second for 20 seconds into a memory of 2,000 facts (5 rounds each): how "
     "old the oldest write was that was lost with server, program and folder; the size of the copy in the vault; processor time "
     "of both as a part of the server's alone; processor time of the command that restores.",

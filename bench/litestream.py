@@ -65,7 +65,9 @@ def _round(folder: Path, used: str, seconds: float, quiet: dict[str, str]) -> Ro
     other = None
     if used and not journal:
         database = next(home.glob("gen-*/*.db"))
-        other = subprocess.Popen([used, "replicate", str(database), f"file://{copy}"], stderr=subprocess.DEVNULL)
+        other = subprocess.Popen(
+            [used, "replicate", str(database), f"file://{copy}"], stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL
+        )
     time.sleep(5)  # what was written before is copied
     processes = [server.process.pid, *([other.pid] if other else [])]
     before = sum(map(_processor, processes))

@@ -178,9 +178,7 @@ def became_versions(found: Sequence[Pair], embedder: str = "none") -> dict[str, 
     return counts
 
 
-def lost(
-    collection: sets.Collection, embedder: str = "none", dated: bool = True, most: int | None = None
-) -> list[str]:
+def lost(collection: sets.Collection, embedder: str = "none", dated: bool = True, most: int | None = None) -> list[str]:
     """Ids of the documents that a search for their own text does not show among the first three. All are stored; with
     `most` only about that many are asked for, spread over the set."""
     step = 1 if most is None else -(-len(collection.documents) // most)

@@ -94,7 +94,11 @@ class Vectors:
 
     def _kept(self, name: str) -> dict[str, Vector]:
         path = self.folder / f"{name}.json"
-        return dict(zip(json.loads(path.read_text()), np.load(path.with_suffix(".npy")), strict=True)) if path.exists() else {}
+        return (
+            dict(zip(json.loads(path.read_text()), np.load(path.with_suffix(".npy")), strict=True))
+            if path.exists()
+            else {}
+        )
 
     def _keep(self, name: str, vectors: dict[str, Vector]) -> None:
         self.folder.mkdir(parents=True, exist_ok=True)

@@ -88,16 +88,29 @@ def copy_rows(source: str, target: str) -> None:
     """Fill a schema with the rows of another one."""
     for url in (source, target):
         PostgresStore(url, lambda event: None).close()  # makes the tables
+    copy_known_rows(source, target)
+
+
+def copy_known_rows(source: str, target: str) -> None:
+    """The same, of the tables and columns that the target has."""
     with psycopg.connect(as_admin(target)) as db, psycopg.connect(as_admin(source)) as other:
         ((origin,),) = other.execute("SELECT current_schema()").fetchall()
         for name in _tables(db):
-            db.execute(f"INSERT INTO {name} OVERRIDING SYSTEM VALUE SELECT * FROM {origin}.{name}".encode())
+            columns = ", ".join(_columns(db, name))
+            db.execute(
+                f"INSERT INTO {name} ({columns}) OVERRIDING SYSTEM VALUE SELECT {columns} FROM {origin}.{name}".encode()
+            )
         for name in ("spaces.space", "events.place"):
             table, column = name.split(".")
             db.execute(
                 f"SELECT setval(pg_get_serial_sequence('{table}', '{column}'), "
                 f"(SELECT coalesce(max({column}), 0) + 1 FROM {table}), false)".encode()
             )
+
+
+def _columns(db: psycopg.Connection[tuple[str, ...]], table: str) -> list[str]:
+    sql = "SELECT attname FROM pg_attribute WHERE attrelid = %s::regclass AND attnum > 0 AND NOT attisdropped"
+    return [name for (name,) in db.execute(sql, (table,))]
 
 
 def _tables(db: psycopg.Connection[tuple[str, ...]]) -> list[str]:

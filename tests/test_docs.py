@@ -36,7 +36,7 @@ def _text(name: str) -> str:
 # The generated pages
 
 
-@pytest.mark.parametrize("name", GENERATED)
+@each("name", GENERATED)
 def test_a_generated_page_is_current(name: str) -> None:
     assert _text(name) == GENERATOR.pages()[name], "run make docs"
 

@@ -8,6 +8,7 @@ import zipfile
 from pathlib import Path
 
 import pytest
+from rows import each
 from scripts import load_script
 
 ROOT = Path(__file__).parents[1]
@@ -40,7 +41,7 @@ def test_the_version_of_the_package_is_the_newest_of_the_changelog() -> None:
     assert tomllib.loads(_text("pyproject.toml"))["project"]["version"] == newest
 
 
-@pytest.mark.parametrize("page", DECISIONS, ids=lambda page: page.stem)
+@each("page", DECISIONS)
 def test_a_decision_has_a_date_and_its_four_parts(page: Path) -> None:
     entries = re.split(r"^## ", page.read_text(encoding="utf-8"), flags=re.MULTILINE)[1:]
 

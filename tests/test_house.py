@@ -151,7 +151,7 @@ def test_no_module_is_called_by_a_word_that_only_its_authors_know() -> None:
 PRIVATE_PARTS = {"uvicorn": "serve/http/listener", "nats-py": "serve/events/nats"}
 
 
-@pytest.mark.parametrize("package", PRIVATE_PARTS)
+@each("package", PRIVATE_PARTS)
 def test_a_package_whose_private_parts_are_used_has_an_upper_bound(package: str) -> None:
     project = tomllib.loads((SOURCE.parents[1] / "pyproject.toml").read_text(encoding="utf-8"))["project"]
     wanted = [*project["dependencies"], *(one for some in project["optional-dependencies"].values() for one in some)]

@@ -15,6 +15,7 @@ from io import StringIO
 from pathlib import Path
 
 import pytest
+from rows import each
 from scripts import load_script
 
 ROOT = Path(__file__).parents[1] / "src" / "holdfast"
@@ -309,7 +310,7 @@ def _source(text: str) -> Module:
     return Module("holdfast.made_up", text, ast.parse(text))
 
 
-@pytest.mark.parametrize(
+@each(
     "text",
     [
         "import time\ntime.time()",
@@ -407,6 +408,7 @@ BROAD = {
     "holdfast.serve.background.learning_thread._loop": "a bug in one step must not end all later ones",
     "holdfast.serve.background.vector_worker._loop": "a broken model must not end all later runs",
     "holdfast.serve.background.maintenance._loop": "a bug in one run must not end all later ones",
+    "holdfast.serve.background.follow_thread._look": "a bug in one look must not end all later ones",
     "holdfast.serve.background.journal_thread.reported": "a bug in one step must not end all later ones",
     "holdfast.serve.background.schedule._loop": "a bug in one look must not end all later ones",
     "holdfast.serve.background.spool_intake._loop": "a bug in one look must not end all later ones",

@@ -12,6 +12,7 @@ import pytest
 from page_commands import Step, empty_home, run, steps
 from patience import WAIT_SECONDS
 from processes import environment, serving
+from rows import each
 from scripts import load_script
 
 ROOT = Path(__file__).parents[1]
@@ -136,7 +137,7 @@ def _printed(command: list[str]) -> str:
     return done.stdout
 
 
-@pytest.mark.parametrize("name", ["README.md", "CONTRIBUTING.md", "docs/releasing.md", "docs/tutorial.md"])
+@each("name", ["README.md", "CONTRIBUTING.md", "docs/releasing.md", "docs/tutorial.md"])
 def test_every_make_target_that_a_page_names_exists(name: str) -> None:
     page = (ROOT / name).read_text(encoding="utf-8")
     targets = set(re.findall(r"^([a-z]+):", (ROOT / "Makefile").read_text(), re.MULTILINE))

@@ -10,6 +10,7 @@ from pathlib import Path
 import pytest
 from packaging.requirements import Requirement
 from packaging.utils import canonicalize_name
+from rows import each
 
 ROOT = Path(__file__).parents[1]
 PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))
@@ -74,7 +75,7 @@ def test_a_file_names_no_index_and_no_place_of_the_machine_that_wrote_it(name: s
     assert re.findall(r"^.*(?:://|--index|--extra-index|--find-links|(?:^|\s)/\w).*$", _text(name), re.MULTILINE) == []
 
 
-@pytest.mark.parametrize(("name", "extras"), [("base", ()), ("embed", ("embed",)), ("dev", ("embed", "dev"))])
+@each("name, extras", [("base", ()), ("embed", ("embed",)), ("dev", ("embed", "dev"))])
 def test_a_file_has_every_requirement_of_the_project_in_its_range(name: str, extras: tuple[str, ...]) -> None:
     pins = _pins(name)
     for requirement in _declared(*extras):

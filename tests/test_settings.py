@@ -125,7 +125,7 @@ def test_a_dataset_of_the_earlier_system_is_a_vault() -> None:
     assert load({}, {"AGENTMEMORY_DATASET_REPO": "ada/memory", "HOLDFAST_VAULT": "/backup"}).vault == "/backup"
 
 
-@pytest.mark.parametrize(
+@each(
     "name",
     [
         "III_REST_PORT",
@@ -237,12 +237,12 @@ def test_the_bounds_of_a_number_are_told(row: Setting) -> None:
         load({}, {row.env: "9" * 30})
 
 
-@pytest.mark.parametrize(("raw", "seconds"), [("off", 0), ("0", 0), ("90s", 90), ("30m", 1_800), (" 7D ", 604_800)])
+@each("raw, seconds", [("off", 0), ("0", 0), ("90s", 90), ("30m", 1_800), (" 7D ", 604_800)])
 def test_a_time_is_read_in_seconds(raw: str, seconds: int) -> None:
     assert load({}, {"HOLDFAST_SNAPSHOT_EVERY": raw}).snapshot_every == seconds
 
 
-@pytest.mark.parametrize("raw", ["5", "h", "-1h", "1.5h", "9999d", "٣h", "1h1"])
+@each("raw", ["5", "h", "-1h", "1.5h", "9999d", "٣h", "1h1"])
 def test_what_is_no_time_is_refused(raw: str) -> None:
     with pytest.raises(InvalidSettings, match="must be a time like"):
         load({}, {"HOLDFAST_SNAPSHOT_EVERY": raw})
@@ -275,13 +275,13 @@ def test_the_value_of_a_secret_is_never_shown(row: Setting, monkeypatch: pytest.
     assert "s3cret-value" not in str(refused.value.to_dict())
 
 
-@pytest.mark.parametrize("raw", ["a.*", ">", "a..b", ".a", "a.", "a b", "a\r\nPUB", "ä", "x" * 101])
+@each("raw", ["a.*", ">", "a..b", ".a", "a.", "a b", "a\r\nPUB", "ä", "x" * 101])
 def test_the_beginning_of_subjects_has_no_wildcard_and_no_empty_word(raw: str) -> None:
     with pytest.raises(InvalidSettings, match="HOLDFAST_NATS_PREFIX: must be words"):
         load({}, {"HOLDFAST_NATS_PREFIX": raw})
 
 
-@pytest.mark.parametrize("raw", ["broker:4222", "http://broker", "nats://", "nats://a b", "nats://a,", "ws://broker"])
+@each("raw", ["broker:4222", "http://broker", "nats://", "nats://a b", "nats://a,", "ws://broker"])
 def test_an_address_that_is_no_nats_server_is_refused_without_being_shown(raw: str) -> None:
     with pytest.raises(InvalidSettings, match=r"^HOLDFAST_NATS_URL: must be addresses such as nats://host:4222 or"):
         load({}, {"HOLDFAST_NATS_URL": raw})

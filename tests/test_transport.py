@@ -11,6 +11,7 @@ from typing import Any
 
 import pytest
 from patience import WAIT_SECONDS
+from rows import each
 
 from holdfast import transport
 from holdfast.cli.command_table import endpoint
@@ -197,7 +198,7 @@ def test_a_program_that_speaks_something_else_is_told(servers: list[Endings]) ->
         thread.join(WAIT_SECONDS)
 
 
-@pytest.mark.parametrize("url", ["ftp://127.0.0.1:1", "127.0.0.1:3111", "http://", ""])
+@each("url", ["ftp://127.0.0.1:1", "127.0.0.1:3111", "http://", ""])
 def test_what_is_no_address_is_refused(url: str) -> None:
     with pytest.raises(InvalidRequest):
         RemoteConnection(url, None)

@@ -52,6 +52,7 @@ INSIDE: dict[str, Levels] = {
         ("switch", "triggers"),
         ("restore", "merge_run", "undo"),
         ("recovery", "drill"),
+        ("follow",),
     ),
     "store": (
         ("vector_values", "journal"),

@@ -179,7 +179,9 @@ def main() -> None:
             models = {
                 **(json.loads(TABLE.read_text())["models"] if TABLE.exists() else {}),  # those of other embedders
                 "signs alone": table_of(dev, dev.signs, played, played.signs, ridge[: len(NAMES)]),
-                embedder.name.split("/")[0]: table_of(dev, both, played, np.hstack([played.signs, played.vectors]), ridge),
+                embedder.name.split("/")[0]: table_of(
+                    dev, both, played, np.hstack([played.signs, played.vectors]), ridge
+                ),
             }
             table = {"models": models}
             TABLE.write_text(json.dumps(table, separators=(",", ":")) + "\n")

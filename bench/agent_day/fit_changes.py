@@ -112,7 +112,9 @@ class PlayedPairs:
         rows = [
             (*one, close)
             for one, close in zip(every, near, strict=True)
-            if one[3] or _comparable(one[1].text, one[2]) or _near_enough(one[1].text, one[2].text, max(close.said, close.asked))
+            if one[3]
+            or _comparable(one[1].text, one[2])
+            or _near_enough(one[1].text, one[2].text, max(close.said, close.asked))
         ]
         rows = [one for one in rows if one[3] or not of_two_things(one[1], one[2])]
         self.scenarios = np.array([name for name, *_ in rows])

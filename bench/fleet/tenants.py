@@ -110,7 +110,7 @@ def never_seen(
         f"{ratio:.2f}",
         "≤ 2",
         ratio <= 2,
-        f"some 14 round trips a search, 7 more the first time, which are most of it; what runs in the background takes {background:.0f} ms of each "
+        f"some 14 round trips a search, 7 more the first time, and pages that the database has to fetch; what runs in the background takes {background:.0f} ms of each "
         f"second, and of each search its share by the clock; {len(cold)} tenants were asked, at a load of {os.getloadavg()[0]:.0f}",
     )
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import Any
 
-from holdfast.core.background import JournalProgress, LearningProgress, QuestionLog, RecallCounter
+from holdfast.core.background import FollowProgress, JournalProgress, LearningProgress, QuestionLog, RecallCounter
 from holdfast.core.errors import Forbidden, InvalidRequest
 from holdfast.core.metrics import Metrics
 from holdfast.core.model import EVERYBODY, RULES_DOMAIN, AuditEntry, Caller, Event, Json, Lifecycle, Memory
@@ -69,6 +69,7 @@ class CallContext:
     whole: bool = False  # background work of the server itself: sees the whole tenant
     recalls: RecallCounter = field(default_factory=RecallCounter)  # what the searches of all callers returned
     journal: JournalProgress = field(default_factory=JournalProgress)  # how far the vault is behind
+    follow: FollowProgress | None = None  # how far this copy of another host's memory is; None if it is none
     questions: QuestionLog = field(default_factory=QuestionLog)  # what was searched for lately, by all callers
     learning: LearningProgress = field(default_factory=LearningProgress)  # for callers who wait for the background
     live: OpenMemory | None = None  # the memory while it is open; None for a past one, which is only read

@@ -5,12 +5,20 @@ from __future__ import annotations
 import logging
 import threading
 from contextlib import suppress
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 from holdfast.context import CallContext
-from holdfast.core.background import JournalProgress, LearningProgress, QuestionLog, RecallCounter
-from holdfast.core.errors import DataDamaged, DataTooNew, Fault, RestorePending
+from holdfast.core.background import (
+    FollowProgress,
+    FollowState,
+    JournalProgress,
+    LearningProgress,
+    QuestionLog,
+    RecallCounter,
+)
+from holdfast.core.errors import DataDamaged, DataTooNew, Fault, Following, RestorePending
 from holdfast.core.metrics import Metrics
 from holdfast.core.model import DEFAULT_TENANT, Caller, Event
 from holdfast.core.ports import Clock, Embedder, Entropy, Publisher
@@ -20,6 +28,8 @@ from holdfast.remote import summarizer_from
 from holdfast.settings import Settings
 from holdfast.snapshot.bundle.encryption import check_recipients
 from holdfast.snapshot.drill.scratch import sweep_scratch
+from holdfast.snapshot.follow.follow_note import FollowNote, read_follow, write_follow
+from holdfast.snapshot.follow.follow_start import fill_copy, first_copy
 from holdfast.snapshot.recovery.auto_restore import FirstRestore, first_restore, note_reported, note_restore
 from holdfast.snapshot.recovery.bootstrap import begin_from_vault, fill_from_vault, is_blank
 from holdfast.snapshot.recovery.damage_hints import way_out
@@ -32,17 +42,32 @@ from holdfast.snapshot.sources.restore_plan import settle_folders, sweep_staged
 from holdfast.store.damage import Damage
 from holdfast.store.data_folder import DataFolder, FolderLock
 from holdfast.store.engine_port import Build, CapturedFile
-from holdfast.store.engines import live_memory
+from holdfast.store.engines import EMBEDDED, live_memory
 from holdfast.store.fleet.fleet_port import Fleet, News
 from holdfast.store.port import Store
+from holdfast.store.unavailable import FollowerStore
 
 log = logging.getLogger("holdfast")
 
 LARGE_IMPORT = 10_000  # records written by one process
+BEHIND_SECONDS = 60.0  # after which readers of a copy are told why it has nothing new
 AGAIN_SECONDS = 5.0  # between two tries of a vault that could not be restored from
 
 # What a restore repairs: a memory that is damaged or too new, or one that is still in the vault.
 CANNOT_OPEN: tuple[type[Fault], ...] = (DataDamaged, DataTooNew, RestorePending)
+
+
+def _following(settings: Settings) -> FollowNote | None:
+    """What the folder follows, or followed until it took over."""
+    return read_follow(settings.folder) if settings.store == EMBEDDED else None
+
+
+def _progress(note: FollowNote | None) -> FollowProgress | None:
+    return FollowProgress(FollowState(note.vault, note.host)) if note is not None and not note.ended else None
+
+
+def _plain(message: str) -> str:
+    return message.removeprefix("follow: ").removeprefix("journal: ").removeprefix("vault: ")
 
 
 class Engine:
@@ -66,7 +91,10 @@ class Engine:
             InvalidSettings: a model or a recipient of snapshots is none.
         """
         check_recipients(settings.snapshot_recipients)
-        self.settings = settings
+        self.given = settings  # as they were given; a copy reads from the vault that it follows
+        self._following = _following(settings)
+        self.settings = self._following.applied(settings) if self._following else settings
+        self.follow = _progress(self._following)
         self.clock = clock or SystemClock()
         self.entropy = entropy or SystemEntropy()
         self.summarizer = summarizer_from(settings, self.clock, self.entropy)
@@ -88,6 +116,7 @@ class Engine:
         self._news: News | None = None  # what hears of other servers, if this is one
         self._trying = threading.Lock()
         self._restored = first_restore(self.folder.home)
+        self._copy: FollowerStore | None = None  # the live store, as callers of a copy see it
         self._apart: RestorePending | None = None  # the vault holds another memory than this one
         self._lock = FolderLock(self.folder.home)
         self._lock.__enter__()
@@ -120,14 +149,20 @@ class Engine:
             sweep_staged(self._context())
         sweep_scratch(self.folder.home)
 
+    def _snapshots(self) -> SnapshotContext:
+        return snapshot_context(self.context(Caller(name="first start")))
+
     def _context(self) -> SnapshotContext:
         return SnapshotContext(self.folder.home, self.settings, self.clock, self.entropy, DEFAULT_TENANT)
 
     def _begin(self) -> None:
         """Open the store; an empty folder is filled from the vault, if there is one, before anything reads it."""
         begun = None
-        if self.settings.vault and not self._live.has_any():
-            begun = begin_from_vault(self._context(), self.folder)
+        if not self._live.has_any():
+            if self.follow is not None and self._following is not None:
+                begun = first_copy(self._context(), self._following, self.folder)
+            elif self.settings.vault:
+                begun = begin_from_vault(self._context(), self.folder)
         self._live.open()
         if self.settings.vault and begun is None:
             begun = self._fill()
@@ -136,12 +171,14 @@ class Engine:
         if begun is not None:
             self._say_begun(begun)
         with suppress(Fault):  # a vault that cannot be reached stops no memory that is there
-            self._apart = vault_mismatch(snapshot_context(self.context(Caller(name="first start"))))
+            self._apart = vault_mismatch(self._snapshots())
         self._opened_at = self._live.store.last_seq()
 
     def _fill(self) -> RestoreResult | None:
         """Restore the vault's memory if this one is empty; what came."""
-        context = snapshot_context(self.context(Caller(name="first start")))
+        if self.follow is not None and self._following is not None:
+            return fill_copy(self._snapshots(), self._following, self._live.opened())
+        context = self._snapshots()
         with suppress(DataDamaged):  # the next reader gets it
             if is_blank(context, self._live.opened().read()):
                 return fill_from_vault(context)
@@ -150,6 +187,9 @@ class Engine:
     def _say_begun(self, made: RestoreResult) -> None:
         """Log it, with what the vault holds beside it: there is no caller to report it to."""
         ctx, snapshot = self.context(Caller(name="first start")), made.manifest.identity
+        if self.follow is not None:
+            log.warning("follow: the memory was copied from %s", self.settings.vault)
+            return
         past: dict[str, Any] = {"other": made.past} if made.past else {}
         ctx.store.write(lambda tx: ctx.audit(tx, "snapshot_restore", (snapshot.id,), None, **past))
         upto = made.journal.upto if made.journal else 0
@@ -162,12 +202,22 @@ class Engine:
 
     def trouble(self, tenant: str) -> Fault | None:
         """See `engine_port.OpenMemory.trouble`."""
-        if (failure := self.store.failure(tenant)) is not None:
+        if (failure := self.own_store.failure(tenant)) is not None:
             return failure
+        if self.follow is not None:
+            return self._behind(self.follow.state)
         if self._apart is not None:
             with suppress(Fault):  # it is checked again the next time
-                self._apart = vault_mismatch(snapshot_context(self.context(Caller(name="first start"))))
+                self._apart = vault_mismatch(self._snapshots())
         return self._apart
+
+    def _behind(self, state: FollowState) -> Fault | None:
+        """What readers of a copy have to know."""
+        seconds = state.behind(self.clock.steady())
+        if not state.fault or (seconds is not None and seconds < BEHIND_SECONDS):
+            return None
+        how = "since it was opened" if seconds is None else f"for {round(seconds)} s"
+        return Following(f"follow: this copy has had nothing new {how}: {_plain(state.fault)}", hint=state.hint)
 
     def news(self) -> str | None:
         """See `engine_port.OpenMemory.news`."""
@@ -183,7 +233,7 @@ class Engine:
         """Notice a memory in the vault that was never restored here: its disk may be mounted by now. Faults as of
         `vault_mismatch`."""
         if self.fault is None and self._apart is None:
-            self._apart = vault_mismatch(snapshot_context(self.context(Caller(name="first start"))))
+            self._apart = vault_mismatch(self._snapshots())
             if self._apart is not None:
                 log.error("%s. %s", self._apart.message, self._apart.hint)
 
@@ -216,7 +266,39 @@ class Engine:
     @property
     def store(self) -> Store:
         """The live store. A caller that began with one keeps to it."""
+        own = self._live.store
+        if self.follow is None or self.fault is not None:
+            return own
+        copy = self._copy
+        if copy is None or copy.inner is not own:
+            copy = self._copy = FollowerStore(own, self._refusal)
+        return copy
+
+    @property
+    def own_store(self) -> Store:
+        """See `engine_port.OpenMemory.own_store`."""
         return self._live.store
+
+    @property
+    def following(self) -> FollowNote | None:
+        """What this folder follows; None if it is a memory of its own."""
+        return self._following if self.follow is not None else None
+
+    def _refusal(self) -> Following:
+        state = self.follow.state if self.follow is not None else FollowState("")
+        host = f" of host {state.host}" if state.host else ""
+        return Following(f"write: this is a read-only copy that follows the memory{host} in {state.vault}")
+
+    def end_following(self) -> None:
+        """See `engine_port.OpenMemory.end_following`."""
+        note = read_follow(self.folder.home)
+        if note is None or self.follow is None:
+            return
+        ended = replace(note, ended=max(1, self.clock.now_ms()))
+        write_follow(self.folder.home, ended)
+        self.settings = ended.applied(replace(self.given, port=self.settings.port))
+        self._following, self.follow = ended, None
+        log.warning("follow: this memory took over and takes writes")
 
     @property
     def fleet(self) -> Fleet:
@@ -283,6 +365,7 @@ class Engine:
             questions=self.questions,
             learning=self.learning,
             journal=self.journal,
+            follow=self.follow,
             started=self._started,
             metrics=self.metrics,
             live=self,
@@ -296,7 +379,7 @@ class Engine:
         if self.fault is not None:
             self._live.close_anyway()
         elif self._live.is_open():
-            if self.store.last_seq() - self._opened_at >= LARGE_IMPORT:
+            if self.own_store.last_seq() - self._opened_at >= LARGE_IMPORT:
                 with suppress(Fault):  # a full or failing disk must not keep the folder locked
                     self.store.compact_words()
             self._live.close()

@@ -11,6 +11,7 @@ from pathlib import Path
 import pytest
 from daemons import OpenMemory
 from patience import WAIT_SECONDS
+from rows import each
 
 from holdfast.cli.command_table import command, endpoint, listing, rows
 from holdfast.cli.main import _parser
@@ -68,7 +69,7 @@ def test_a_command_through_a_server_loads_nothing_heavy(
     assert done.stderr.endswith("loaded: ")
 
 
-@pytest.mark.parametrize("module", ["holdfast", "holdfast.local.launcher", "holdfast.cli.hook.hook_command"])
+@each("module", ["holdfast", "holdfast.local.launcher", "holdfast.cli.hook.hook_command"])
 def test_what_a_hook_loads_is_of_the_standard_library(module: str) -> None:
     code = f"import sys; before = set(sys.modules); import {module}\nprint(*{{n.split('.')[0] for n in set(sys.modules) - before}} - sys.stdlib_module_names)"
 

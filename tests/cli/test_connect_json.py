@@ -8,6 +8,7 @@ from typing import Any
 import pytest
 from connect_homes import COMMAND, make_place
 from hypothesis import given, strategies as st
+from rows import each
 
 from holdfast.cli.connect.agents import CLAUDE_EVENTS, grouped_hook, plain_server, rows
 from holdfast.cli.connect.config_entries import JsonHooks, JsonServer
@@ -136,7 +137,7 @@ def test_server_and_hooks_go_in_and_out_of_any_settings_without_a_trace(
             assert same(parse(entry.removed(after, place, text)).value, value)
 
 
-@pytest.mark.parametrize(
+@each(
     "text",
     [
         "{",

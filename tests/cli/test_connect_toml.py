@@ -11,6 +11,7 @@ import pytest
 import tomlkit
 from connect_homes import COMMAND, USED, make_place
 from hypothesis import given, strategies as st
+from rows import each
 
 from holdfast.cli.connect.agents import plain_server
 from holdfast.cli.connect.config_entries import TomlServer
@@ -107,8 +108,8 @@ def test_a_removed_table_takes_no_comment_of_the_next_one_along(above: str, more
     assert back.removesuffix(below).rstrip("\r\n") == above.rstrip("\r\n")
 
 
-@pytest.mark.parametrize("newline", ["\n", "\r\n"])
-@pytest.mark.parametrize("mark", ["", "\ufeff"])
+@each("newline", ["\n", "\r\n"])
+@each("mark", ["", "\ufeff"])
 def test_a_new_key_stands_before_the_comment_of_the_next_table(newline: str, mark: str) -> None:
     text = f"{mark}[mcp_servers.holdfast]\ncommand = '/old' # why\n\n# mine\n[other]\na = 1\n".replace("\n", newline)
     after = set_table(text, OURS, WANTED)
@@ -116,7 +117,7 @@ def test_a_new_key_stands_before_the_comment_of_the_next_table(newline: str, mar
     assert after == text.replace(f"command = '/old' # why{newline}", wanted)
 
 
-@pytest.mark.parametrize("text", ["[mcp_servers.holdfast]", "[mcp_servers.holdfast] # ours\n"])
+@each("text", ["[mcp_servers.holdfast]", "[mcp_servers.holdfast] # ours\n"])
 def test_an_empty_table_of_ours_is_filled(text: str) -> None:
     after = set_table(text, OURS, WANTED)
     assert after.startswith(text)
@@ -157,7 +158,7 @@ def test_an_editor_that_changes_anything_else_is_not_believed(
     assert calls
 
 
-@pytest.mark.parametrize(
+@each(
     "text",
     [
         "mcp_servers = { docs = { command = 'x' } }\n",
@@ -173,14 +174,14 @@ def test_a_form_that_cannot_be_edited_by_itself_is_refused(text: str) -> None:
         set_table(text, OURS, {**WANTED, "env": {"HOLDFAST_URL": "http://x"}})
 
 
-@pytest.mark.parametrize("spelling", ['mcp_servers."holdfast"', " mcp_servers . 'holdfast' ", '"mcp_servers".holdfast'])
+@each("spelling", ['mcp_servers."holdfast"', " mcp_servers . 'holdfast' ", '"mcp_servers".holdfast'])
 def test_our_table_is_known_in_any_spelling(spelling: str) -> None:
     text = f"[{spelling}]\ncommand = '/old' # where it was\nargs = [\n  'mcp',\n]\nstartup_timeout_sec = 20\n"
     after = set_table(text, OURS, {**WANTED, "startup_timeout_sec": 20})
     assert after == text.replace("'/old'", '"/opt/holdfast"')
 
 
-@pytest.mark.parametrize(
+@each(
     "text",
     [
         "[mcp_servers.holdfast]\ncommand = 'x'\n\n[mcp_servers.holdfast.env]\nA = 'b'\n\n[other]\nb = 1\n",

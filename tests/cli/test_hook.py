@@ -15,6 +15,7 @@ from typing import Any
 import pytest
 from hypothesis import given, strategies as st
 from patience import WAIT_SECONDS
+from rows import each
 
 from holdfast.cli.hook.git import commit_at
 from holdfast.cli.hook.hook_command import EVENTS, HookOutcome, hook_main, run_hook, server
@@ -54,7 +55,7 @@ def timeless(requests: list[dict[str, Any]]) -> list[dict[str, Any]]:
     return plain
 
 
-@pytest.mark.parametrize("run", [run for run in RECORDED if run["run"] not in APART], ids=lambda run: run["run"])
+@each("run", [run for run in RECORDED if run["run"] not in APART])
 def test_an_event_makes_the_requests_that_were_recorded(run: dict[str, Any]) -> None:
     told = Server()
     name, _, value = run["env"].partition("=")
@@ -63,7 +64,7 @@ def test_an_event_makes_the_requests_that_were_recorded(run: dict[str, Any]) -> 
     assert timeless(known) == timeless(run["requests"])
 
 
-@pytest.mark.parametrize(("source", "sent"), [("compact", True), ("clear", True), ("resume", False), (7, False)])
+@each("source, sent", [("compact", True), ("clear", True), ("resume", False), (7, False)])
 def test_a_start_after_which_the_agent_knows_nothing_says_so(source: Any, sent: bool) -> None:
     told = Server()
     ran("session-start", {"session_id": "s", "hook_event_name": "SessionStart", "source": source}, told)
@@ -87,8 +88,8 @@ def test_stop_does_not_end_the_session() -> None:
     assert told.requests == []
 
 
-@pytest.mark.parametrize(
-    ("event", "payload"),
+@each(
+    "event, payload",
     [
         ("stop", {"hook_event_name": "Stop", "last_assistant_message": "It is the cache."}),
         ("agent-message", {"hook_event_name": "AfterAgent", "prompt_response": "It is the cache."}),
@@ -98,7 +99,6 @@ def test_stop_does_not_end_the_session() -> None:
             {"agent_action_name": "post_cascade_response", "tool_info": {"response": "It is the cache."}},
         ),
     ],
-    ids=["Claude Code and Codex", "Gemini CLI", "Cursor", "Windsurf"],
 )
 def test_what_the_agent_said_last_is_told_where_there_is_no_transcript(event: str, payload: Any) -> None:
     told = Server()
@@ -114,8 +114,8 @@ def test_the_time_is_that_of_the_clock_in_the_recorded_form() -> None:
     assert told.requests[0]["body"]["timestamp"] == "2026-11-15T20:38:23.107Z"
 
 
-@pytest.mark.parametrize(
-    ("payload", "shape"),
+@each(
+    "payload, shape",
     [
         (
             {"session_id": "s", "hook_event_name": "SessionStart"},
@@ -124,7 +124,6 @@ def test_the_time_is_that_of_the_clock_in_the_recorded_form() -> None:
         ({"conversation_id": "c", "cursor_version": "1.7"}, {"additional_context": "known «facts»"}),
         ({"session_id": "c", "hook_event_name": "sessionStart"}, {"additional_context": "known «facts»"}),
     ],
-    ids=["Claude Code, Codex, Gemini CLI, VS Code", "Cursor", "Cursor by its event"],
 )
 def test_a_session_starts_with_its_context_in_the_shape_of_the_agent(payload: Any, shape: Any) -> None:
     assert json.loads(ran("session-start", payload, Server("known «facts»")).stdout) == shape
@@ -176,7 +175,7 @@ def test_context_that_gemini_puts_before_a_prompt_is_not_remembered_as_the_users
     assert told.requests[0]["body"]["data"] == {"prompt": "hello <b>you</b>"}
 
 
-@pytest.mark.parametrize("event", ["UserPromptSubmit", "BeforeAgent"])
+@each("event", ["UserPromptSubmit", "BeforeAgent"])
 def test_a_prompt_brings_what_bears_on_it_in_the_shape_of_the_agent(event: str) -> None:
     told = Server("The limit is 240.")
     printed = ran("prompt-submit", {"session_id": "s", "hook_event_name": event, "prompt": "which limit?"}, told).stdout
@@ -185,14 +184,13 @@ def test_a_prompt_brings_what_bears_on_it_in_the_shape_of_the_agent(event: str) 
     assert [request["path"] for request in told.requests] == ["/agentmemory/observe", PROMPT_CONTEXT]
 
 
-@pytest.mark.parametrize(
-    ("payload", "switch"),
+@each(
+    "payload, switch",
     [
         ({"prompt": "which limit?"}, "false"),
         ({"prompt": "which limit?", "cursor_version": "1.7", "hook_event_name": "beforeSubmitPrompt"}, ""),
         ({"agent_action_name": "pre_user_prompt", "tool_info": {"user_prompt": "which limit?"}}, ""),
     ],
-    ids=["turned off", "Cursor", "Windsurf"],
 )
 def test_a_prompt_of_an_agent_that_does_not_read_it_prints_nothing(payload: Any, switch: str) -> None:
     told = Server("The limit is 240.")
@@ -209,7 +207,7 @@ def test_files_about_to_be_touched_bring_context_when_asked_for() -> None:
     assert shown == {"hookSpecificOutput": {"hookEventName": "PreToolUse", "additionalContext": "facts"}}
 
 
-@pytest.mark.parametrize("output", ["z" * 8000, {"small": 1}, 7], ids=["just fits", "small object", "number"])
+@each("output", ["z" * 8000, {"small": 1}, 7])
 def test_short_tool_output_is_sent_as_it_is(output: Any) -> None:
     assert sent_output(output) == output
 
@@ -256,7 +254,7 @@ def test_a_long_tool_input_is_cut_inside_its_fields() -> None:
     assert len(kept["edits"][0]["new"]) <= 8000
 
 
-@pytest.mark.parametrize("name", ["mcp__holdfast__memory_save", "mcp_holdfast_memory_save", "holdfast_memory_recall"])
+@each("name", ["mcp__holdfast__memory_save", "mcp_holdfast_memory_save", "holdfast_memory_recall"])
 def test_the_memorys_own_tools_are_not_remembered(name: str) -> None:
     told = Server()
     ran("post-tool-use", {"session_id": "s", "tool_name": name, "tool_response": "…"}, told)
@@ -275,8 +273,8 @@ def test_a_notification_that_only_waits_is_not_kept() -> None:
     assert told.requests == []
 
 
-@pytest.mark.parametrize(
-    ("event", "action", "info", "data"),
+@each(
+    "event, action, info, data",
     [
         ("prompt-submit", "pre_user_prompt", {"user_prompt": "hello"}, {"prompt": "hello"}),
         (
@@ -485,7 +483,7 @@ def test_a_proxy_of_the_environment_does_not_see_loopback(
     assert server(listening[0], None)("POST", "/x", {}, 5) == {"context": "facts"}
 
 
-@pytest.mark.parametrize("url", ["http://127.0.0.1:9", "file:///etc/passwd", "not a url", "http://[bad"])
+@each("url", ["http://127.0.0.1:9", "file:///etc/passwd", "not a url", "http://[bad"])
 def test_a_server_that_is_not_there_counts_as_none(url: str) -> None:
     assert server(url, None)("POST", "/x", {}, 1) is None
 

@@ -18,6 +18,7 @@ import httpx
 import pytest
 from patience import WAIT_SECONDS
 from rich.console import Console
+from rows import each
 from world import StillClock, World, running
 
 from holdfast.cli.commands.dashboard import PAGES, age, bars, print_dashboard
@@ -191,7 +192,7 @@ def _printed(show: Callable[[Console], None]) -> str:
     return out.getvalue()
 
 
-@pytest.mark.parametrize("kind", ["memory", "compressed_observation", "session", "lesson", "slot", ESCAPES])
+@each("kind", ["memory", "compressed_observation", "session", "lesson", "slot", ESCAPES])
 def test_no_stored_text_drives_the_terminal(kind: str) -> None:
     body = dict.fromkeys(("title", "project", "agentId", "updatedAt"), ESCAPES)
     event = {"type": kind, "data": {"type": kind, "body": body}}
@@ -340,8 +341,8 @@ def test_the_dashboard_does_not_call_a_damaged_snapshot_healthy(tmp_path: Path) 
     assert "healthy" not in text
 
 
-@pytest.mark.parametrize(
-    ("kind", "body", "text"),
+@each(
+    "kind, body, text",
     [
         ("slot", {"label": "persona", "content": "Brief."}, "persona: Brief."),
         ("forgotten", {"ids": ["a", "b"], "counts": {"observations": 1, "sessions": 1}}, "2 records"),
@@ -368,19 +369,17 @@ def test_a_replay_needs_a_session(tmp_path: Path) -> None:
     assert _shown(tmp_path, "replay").returncode == 2
 
 
-@pytest.mark.parametrize(("counts", "text"), [([], "–"), ([0, 0], "–"), ([0, 1, 8], " ▂█"), ([3, 3], "██")], ids=str)
+@each("counts, text", [([], "–"), ([0, 0], "–"), ([0, 1, 8], " ▂█"), ([3, 3], "██")])
 def test_bars_are_as_high_as_the_counts(counts: list[int], text: str) -> None:
     assert bars(counts) == text
 
 
-@pytest.mark.parametrize(
-    ("count", "text"), [(0, "0 B"), (999, "999 B"), (1_500, "1.5 kB"), (123_456_789, "123 MB"), (10**15, "1000 TB")]
-)
+@each("count, text", [(0, "0 B"), (999, "999 B"), (1_500, "1.5 kB"), (123_456_789, "123 MB"), (10**15, "1000 TB")])
 def test_sizes_are_read_by_people(count: int, text: str) -> None:
     assert size(count) == text
 
 
-@pytest.mark.parametrize(("ms", "text"), [(0, "0 min"), (3 * 3_600_000, "3 h"), (72 * 3_600_000, "3 days")])
+@each("ms, text", [(0, "0 min"), (3 * 3_600_000, "3 h"), (72 * 3_600_000, "3 days")])
 def test_ages_are_read_by_people(ms: int, text: str) -> None:
     assert age(ms) == text
 

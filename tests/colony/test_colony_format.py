@@ -12,6 +12,7 @@ import pytest
 from colony_memory import snapshot as theirs
 from hypothesis import given, settings, strategies as st
 from mem_vault import MemVault
+from rows import each
 from world import CountingEntropy, StillClock
 
 from holdfast.colony import ColonyDamaged, ColonyInvalid, ColonyMemory, ColonyMemoryError, Ed25519Signer, SnapshotInfo
@@ -83,7 +84,7 @@ ColonyMemory(backend=SEALED, signer=ME, clock=StillClock(), entropy=CountingEntr
 FILES = [SEALED.one(".p0."), SEALED.one("manifest")]
 
 
-@pytest.mark.parametrize("name", FILES, ids=["part", "manifest"])
+@each("name", FILES)
 def test_no_changed_byte_changes_what_is_restored(name: str) -> None:
     """Refused, or spelled differently and the same: JSON has several spellings."""
     whole = SEALED.files[name]
@@ -101,7 +102,7 @@ def _restored(files: dict[str, str]) -> dict[str, str] | None:
         return None
 
 
-@pytest.mark.parametrize("name", FILES, ids=["part", "manifest"])
+@each("name", FILES)
 def test_every_shorter_file_is_refused(name: str) -> None:
     whole = SEALED.files[name]
     for end in range(len(whole)):
@@ -163,7 +164,7 @@ def test_a_signer_whose_signature_does_not_hold_is_refused(vault: MemVault) -> N
     assert vault.done == []
 
 
-@pytest.mark.parametrize("seed", [b"", bytes(31), bytes(33), "0" * 32])
+@each("seed", [b"", bytes(31), bytes(33), "0" * 32])
 def test_a_seed_has_32_bytes(seed: Any) -> None:
     with pytest.raises(ValueError, match="32 bytes"):
         Ed25519Signer(seed)
@@ -178,7 +179,7 @@ def test_only_names_of_our_own_are_read(name: str) -> None:
     assert named is None or name.startswith("cmem.")
 
 
-@pytest.mark.parametrize(
+@each(
     "name",
     ["my-diary.md", "cmem.default.latest.json", "cmem.a.b.c.manifest.json", "cmem.a/../b.x.p0.json", "cmem.a.x.p00.json",
      "cmem.a.x.p-1.json", "cmem.A.x.p0.json", "cmem.a..p0.json", "cmem.a.x.p0.json\n", "cmem.a.x.p٣.json"],

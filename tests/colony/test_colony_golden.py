@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pytest
 from mem_vault import MemVault, golden
+from rows import each
 from world import CountingEntropy, StillClock
 
 from holdfast.colony import ColonyMemory, ColonyMemoryError, Ed25519Signer
@@ -25,7 +26,7 @@ def _case(folder: Path) -> dict:
     return json.loads((folder / "case.json").read_text(encoding="utf-8"))
 
 
-@pytest.mark.parametrize("name", SOUND)
+@each("name", SOUND)
 def test_a_golden_vault_is_restored(name: str) -> None:
     vault, folder = golden(name)
     case = _case(folder)
@@ -37,7 +38,7 @@ def test_a_golden_vault_is_restored(name: str) -> None:
     assert memory.restore(label=case["backups"][0]["label"]) == expected
 
 
-@pytest.mark.parametrize("name", TAMPERED)
+@each("name", TAMPERED)
 def test_a_tampered_vault_is_refused(name: str) -> None:
     vault, folder = golden(name)
     case = _case(folder)
@@ -49,7 +50,7 @@ def test_a_tampered_vault_is_refused(name: str) -> None:
     assert isinstance(caught.value, ValueError), "code that catches ValueError keeps working"
 
 
-@pytest.mark.parametrize("name", SOUND)
+@each("name", SOUND)
 def test_every_file_is_written_byte_for_byte(name: str) -> None:
     """The golden files are of Python 3.11; other versions write another byte for the system into gzip's header."""
     vault, folder = golden(name)
@@ -66,7 +67,7 @@ def test_every_file_is_written_byte_for_byte(name: str) -> None:
     assert written == vault.files
 
 
-@pytest.mark.parametrize("name", [name for name in SOUND if "signed" in name and "unsigned" not in name])
+@each("name", [name for name in SOUND if "signed" in name and "unsigned" not in name])
 def test_the_signature_of_the_golden_manifest_is_made_again(name: str) -> None:
     vault, folder = golden(name)
     case = _case(folder)

@@ -21,6 +21,7 @@ from colony_server import (
     slow_until,
     status,
 )
+from rows import each
 
 from holdfast.colony import (
     ColonyConflict,
@@ -243,7 +244,7 @@ def test_two_writers_that_rotate_leave_a_whole_snapshot(colony: Colony) -> None:
     assert memory.refused_snapshots() == []
 
 
-@pytest.mark.parametrize("url", ["http://colony.example/api/v1", "ftp://x", "http://user:pw@127.0.0.1/", "nonsense"])
+@each("url", ["http://colony.example/api/v1", "ftp://x", "http://user:pw@127.0.0.1/", "nonsense"])
 def test_an_address_that_a_key_must_not_go_to_is_refused(url: str) -> None:
     with pytest.raises(ColonyInvalid) as caught:
         ColonyMemory(KEY, base_url=url)

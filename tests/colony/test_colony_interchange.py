@@ -11,6 +11,7 @@ from colony_sdk import ColonyClient
 from colony_server import KEY, Colony
 from hypothesis import given, settings, strategies as st
 from mem_vault import MemVault
+from rows import each
 
 from holdfast.colony import ColonyMemory, Ed25519Signer
 
@@ -132,7 +133,7 @@ def test_the_export_for_progenly_is_the_same_and_has_an_inverse(vault: MemVault)
     assert memory.from_progenly_export(export) == DOCUMENTS["unicode"]
 
 
-@pytest.mark.parametrize(
+@each(
     "export", [{}, {"memory": {}}, {"memory": {"a": 1}, "memory_format": "colony-memory/1"}, {"memory": [], "memory_format": "colony-memory/1"}, None]
 )  # fmt: skip
 def test_what_is_no_export_is_refused(export: Any) -> None:

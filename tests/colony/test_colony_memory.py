@@ -11,6 +11,7 @@ import pytest
 from colony_server import KEY, Colony
 from mem_vault import MemVault
 from planted import ME, OLD, OLDER, STRANGER, change, noise, plant
+from rows import each
 
 from holdfast.colony import (
     ColonyConflict,
@@ -27,7 +28,7 @@ from holdfast.colony import (
 # The API
 
 
-@pytest.mark.parametrize(
+@each(
     "name",
     ["backup", "restore", "list_snapshots", "latest", "prune", "delete_snapshot", "status", "to_progenly_export"],
 )
@@ -94,7 +95,7 @@ def test_any_object_with_the_five_methods_will_do() -> None:
     assert len(memory.list_snapshots()) == 2
 
 
-@pytest.mark.parametrize("answer", [None, [], "files", {"items": "x"}, {"items": [5]}, {"items": [{}]}, {}])
+@each("answer", [None, [], "files", {"items": "x"}, {"items": [5]}, {"items": [{}]}, {}])
 def test_a_listing_that_is_none_is_not_an_empty_one(answer: Any) -> None:
     class Odd(MemVault):
         def vault_list_files(self) -> Any:

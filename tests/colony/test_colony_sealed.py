@@ -8,6 +8,7 @@ import colony_memory
 import pyrage
 import pytest
 from mem_vault import MemVault
+from rows import each
 
 from holdfast.colony import (
     ColonyDamaged,
@@ -91,7 +92,7 @@ def test_an_encrypted_snapshot_is_not_taken_for_a_plain_one(vault: MemVault) -> 
         ColonyMemory(backend=vault, identities=[MINE]).restore()
 
 
-@pytest.mark.parametrize("key", ["", "age1", "ssh-rsa x", MINE], ids=["empty", "cut-off", "another", "private"])
+@each("key", ["", "age1", "ssh-rsa x", MINE])
 def test_a_recipient_must_be_a_public_key(key: str) -> None:
     with pytest.raises(ColonyInvalid) as caught:
         ColonyMemory(backend=MemVault(), recipients=[key])

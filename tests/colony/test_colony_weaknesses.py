@@ -18,6 +18,7 @@ from colony_sdk import ColonyRateLimitError, ColonyServerError
 from colony_server import KEY, Colony, hang_up, status
 from mem_vault import MemVault
 from planted import ME, OLD, OLDER, STRANGER, change, noise, plant
+from rows import each
 from world import CountingEntropy, StillClock
 
 from holdfast.colony import (
@@ -151,7 +152,7 @@ def test_weakness_c_trusting_nobody_is_not_trusting_everybody(vault: MemVault) -
         ColonyMemory(backend=vault, trusted=[]).restore()
 
 
-@pytest.mark.parametrize("did", ["did:key:z111" + ME.did_key[9:], ME.did_key + "\n", "did:web:x", ""])
+@each("did", ["did:key:z111" + ME.did_key[9:], ME.did_key + "\n", "did:web:x", ""])
 def test_weakness_c_a_key_has_one_spelling(did: str) -> None:
     with pytest.raises(ColonyInvalid):
         ColonyMemory(backend=MemVault(), trusted=[did])

@@ -8,6 +8,7 @@ from pathlib import Path
 
 import pyrage
 import pytest
+from rows import each
 
 import holdfast
 from holdfast.core.age import (
@@ -81,7 +82,7 @@ def test_what_the_source_or_the_disk_raises_is_raised(sealed: bytes, taken: int)
             work(_broken(data), [].append, [key])
 
 
-@pytest.mark.parametrize("text", ["", "age1", "AGE-SECRET-KEY-1QQQ", "ssh-ed25519 AAAA", 7, None])
+@each("text", ["", "age1", "AGE-SECRET-KEY-1QQQ", "ssh-ed25519 AAAA", 7, None])
 def test_what_is_no_key_is_none(text: object) -> None:
     assert recipient_of(text) is None
     assert identity_of(text) is None

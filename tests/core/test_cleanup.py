@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import pytest
+from rows import each
 
 from holdfast.core.cleanup import OnFailure
 
@@ -12,7 +13,7 @@ def test_nothing_is_undone_when_the_block_ends_well() -> None:
     assert undone == []
 
 
-@pytest.mark.parametrize("failure", [ValueError, KeyboardInterrupt, SystemExit, GeneratorExit])
+@each("failure", [ValueError, KeyboardInterrupt, SystemExit, GeneratorExit])
 def test_any_failure_is_undone_once_and_goes_on(failure: type[BaseException]) -> None:
     undone: list[str] = []
     with pytest.raises(failure), OnFailure(undone.append, "half a file"):

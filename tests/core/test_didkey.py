@@ -5,6 +5,7 @@ from __future__ import annotations
 import pytest
 from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
 from hypothesis import given, strategies as st
+from rows import each
 
 from holdfast.core.didkey import _SMALL, InvalidDidKey, did_of, public_key, public_of, sign, verify_signature
 
@@ -32,7 +33,7 @@ def test_a_signature_holds_for_its_own_key_and_message_only(seed: bytes, message
     assert seed == SEED or not verify_signature(VECTOR, message, signature)
 
 
-@pytest.mark.parametrize(
+@each(
     "did",
     [
         "",
@@ -60,8 +61,8 @@ def test_the_points_of_small_order_are_all_known() -> None:
     assert all((D * pow(y, 4, P) + 2 * y * y - 1) % P == 0 for y in of_order_8)
 
 
-@pytest.mark.parametrize("y", sorted([*_SMALL, P, P + 1]))
-@pytest.mark.parametrize("sign_of_x", [0, 1])
+@each("y", sorted([*_SMALL, P, P + 1]))
+@each("sign_of_x", [0, 1])
 def test_a_key_of_small_order_is_refused(y: int, sign_of_x: int) -> None:
     key = (y | sign_of_x << 255).to_bytes(32, "little")
 
@@ -69,6 +70,6 @@ def test_a_key_of_small_order_is_refused(y: int, sign_of_x: int) -> None:
         public_key(did_of(key))
 
 
-@pytest.mark.parametrize("signature", ["", "x", "=" * 4, "A" * 86 + "==", "A" * 85 + "B", "é" * 86])
+@each("signature", ["", "x", "=" * 4, "A" * 86 + "==", "A" * 85 + "B", "é" * 86])
 def test_what_is_no_signature_holds_for_nothing(signature: str) -> None:
     assert not verify_signature(VECTOR, b"", signature)

@@ -67,8 +67,8 @@ def test_faults_share_an_exit_code_only_if_all_of_them_refuse_the_request() -> N
     assert all(kind.http_status in CLIENT_ERRORS for kind in FAULTS if kind.exit_code == InvalidRequest.exit_code)
 
 
-@pytest.mark.parametrize(
-    ("code", "status", "exit_code"),
+@each(
+    "code, status, exit_code",
     [
         ("fault", 500, 1),
         ("invalid", 400, 2),
@@ -146,7 +146,7 @@ def test_details_stand_beside_the_shape() -> None:
     assert InvalidRequest("no", details={"limit": 3}).to_dict()["limit"] == 3
 
 
-@pytest.mark.parametrize("name", ["error", "code", "hint", "retryable"])
+@each("name", ["error", "code", "hint", "retryable"])
 def test_details_never_cover_the_shape(name: str) -> None:
     fault = InvalidRequest("no", details={name: "covered"})
 
@@ -178,7 +178,7 @@ def test_a_fault_comes_back_from_its_json_as_the_same_kind(kind: type[Fault]) ->
     assert got.to_dict() == sent.to_dict()
 
 
-@pytest.mark.parametrize("body", [{}, {"code": "unheard_of"}, {"code": 7, "error": None}, {"detail": "from a proxy"}])
+@each("body", [{}, {"code": "unheard_of"}, {"code": 7, "error": None}, {"detail": "from a proxy"}])
 def test_an_error_of_another_program_is_a_fault_too(body: Any) -> None:
     got = fault_from(body, 503)
 

@@ -15,6 +15,7 @@ from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 
+from follow_points import FOLLOW_SCENARIOS, FOLLOW_SYSCALLS
 from generation_points import RESTORE_SYSCALLS, fail_restore, kill_restore
 from journal_points import JOURNAL_SCENARIOS, JOURNAL_SYSCALLS
 from kill_points import SYSCALLS, Outcome, fail_remember, kill_remember, kill_serve
@@ -60,9 +61,9 @@ def sweep(name: str, syscall: str) -> Line:
     with tempfile.TemporaryDirectory(prefix="holdfast-sweep-") as folder:
         for when in range(1, MOST_POINTS):
             try:
-                outcome = {**SCENARIOS, **RESTORES, **SNAPSHOT_SCENARIOS, **JOURNAL_SCENARIOS}[name](
-                    Path(folder), syscall, when
-                )
+                outcome = {**SCENARIOS, **RESTORES, **SNAPSHOT_SCENARIOS, **JOURNAL_SCENARIOS, **FOLLOW_SCENARIOS}[
+                    name
+                ](Path(folder), syscall, when)
             except Exception as error:  # noqa: BLE001 - every kind of breakage is what is looked for
                 broken.append(f"{syscall} {when}: {type(error).__name__}: {str(error)[:300]}")
                 continue
@@ -78,6 +79,7 @@ def main() -> int:
     wanted += [(name, syscall) for name in RESTORES for syscall in RESTORE_SYSCALLS]
     wanted += [(name, syscall) for name in SNAPSHOT_SCENARIOS for syscall in SNAPSHOT_SYSCALLS]
     wanted += [(name, syscall) for name in JOURNAL_SCENARIOS for syscall in JOURNAL_SYSCALLS]
+    wanted += [(name, syscall) for name in FOLLOW_SCENARIOS for syscall in FOLLOW_SYSCALLS]
     wanted = [one for one in wanted if all(word in one[0] for word in sys.argv[1:])]
     points = faults = 0
     with ThreadPoolExecutor(WORKERS) as pool:

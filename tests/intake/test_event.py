@@ -7,8 +7,8 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-import pytest
 from hypothesis import given, settings, strategies as st
+from rows import each
 
 from holdfast.intake.event.draft import EventDraft, compress
 
@@ -101,7 +101,7 @@ def test_data_nested_a_thousand_deep_does_not_overflow() -> None:
     assert used("Edit", deep).type == "file_edit"
 
 
-@pytest.mark.parametrize("call", RECORDED, ids=lambda call: str(call["run"]))
+@each("call", RECORDED)
 def test_every_recorded_client_call_gets_a_title_of_its_own(call: dict[str, Any]) -> None:
     hook, data = call["hookType"], call["data"]
     made = compress(hook, data)
@@ -109,8 +109,8 @@ def test_every_recorded_client_call_gets_a_title_of_its_own(call: dict[str, Any]
     assert made.narrative
 
 
-@pytest.mark.parametrize(
-    ("hook", "data", "kind", "title"),
+@each(
+    "hook, data, kind, title",
     [
         ("prompt_submit", {"prompt": "Add rate limiting to the API"}, "conversation", "Asked: Add rate limiting to the API"),
         ("post_tool_failure", {"tool_name": "Bash", "tool_input": '{"command":"false"}', "error": "exit 1"}, "error", "Bash failed: exit 1"),
@@ -130,8 +130,8 @@ def test_a_hook_says_what_happened(hook: str, data: Any, kind: str, title: str) 
     assert (made.type, made.title) == (kind, title)
 
 
-@pytest.mark.parametrize(
-    ("tool", "given", "kind", "title"),
+@each(
+    "tool, given, kind, title",
     [
         ("Bash", {"command": "cd /w/proj && make test"}, "command_run", "Ran make test"),
         ("Bash", {"command": "make test 2>&1 | tail -20"}, "command_run", "Ran make test"),
@@ -166,8 +166,8 @@ def test_a_tool_of_any_client_says_what_it_did(tool: str, given: Any, kind: str,
     assert (made.type, made.title) == (kind, title)
 
 
-@pytest.mark.parametrize(
-    ("output", "tests"),
+@each(
+    "output, tests",
     [
         ("E  x\n==== 3 failed, 10 passed in 1.20s ====", "3 failed, 10 passed"),
         ("10 passed in 0.1s", "10 passed"),
@@ -253,7 +253,7 @@ def test_errors_and_edits_weigh_more_than_looking_around() -> None:
     assert compress("step_finish", {"cost": 0}).importance <= 2
 
 
-@pytest.mark.parametrize("prompt", ["yes", "ok", "Continue.", "好的"])
+@each("prompt", ["yes", "ok", "Continue.", "好的"])
 def test_a_nod_weighs_little(prompt: str) -> None:
     assert compress("prompt_submit", {"prompt": prompt}).importance <= 3
 
@@ -289,8 +289,8 @@ def test_japanese_and_korean_text_gives_concepts() -> None:
     assert "로그인" in compress("prompt_submit", {"prompt": "로그인 오류 수정"}).concepts
 
 
-@pytest.mark.parametrize(
-    ("command", "files"),
+@each(
+    "command, files",
     [
         ("pytest -q tests/test_auth.py::test_jwt", ("tests/test_auth.py",)),
         ("sed -i 's/a/b/g' src/x.py && cat ./run", ("src/x.py", "./run")),
@@ -313,7 +313,7 @@ def test_mentioned_files_of_a_prompt_are_found() -> None:
     assert made.files == ("src/auth.py", "README.md")
 
 
-@pytest.mark.parametrize(
+@each(
     "data",
     [
         {"tool_name": "Read", "tool_input": {"file_path": "x.png"}, "tool_output": "[image data extracted]", "image_data": "data:image/png;base64,SECRETPIXELS"},
@@ -360,7 +360,7 @@ def test_text_and_type_of_an_agents_own_observation_are_used() -> None:
     assert made.files == ("data/store.db",)
 
 
-@pytest.mark.parametrize(
+@each(
     "made",
     [
         lambda: {"tool_name": "Bash", "tool_input": {"command": "x" * 10_000_000}, "tool_output": "error " * 1_600_000},

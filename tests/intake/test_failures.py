@@ -6,6 +6,7 @@ from typing import Any
 
 import pytest
 from hypothesis import given, strategies as st
+from rows import each
 
 from holdfast.intake.event.draft import EventDraft, compress
 from holdfast.intake.event.failures import failing_names
@@ -63,9 +64,9 @@ def run(end: str, *, failed: bool, command: str = "make test", after: int = 0) -
     return compress("post_tool_use", {**data, "tool_output": {"stdout": output, "stderr": ""}})
 
 
-@pytest.mark.parametrize("end", NAMES, ids=IDS)
-@pytest.mark.parametrize("failed", [True, False], ids=["as a failure", "as a result"])
-@pytest.mark.parametrize("after", [0, 400], ids=["at the end", "in the middle"])
+@each("end", NAMES)
+@each("failed", [True, False])
+@each("after", [0, 400])
 def test_four_hundred_green_lines_and_one_failure_are_titled_by_the_failure(end: str, failed: bool, after: int) -> None:
     made = run(end, failed=failed, after=after)
     assert NAMES[end] in made.title
@@ -80,7 +81,7 @@ def test_a_failure_that_no_rule_knows_is_titled_by_its_last_line_and_not_by_the_
     assert "429 Too Many Requests" in made.title
 
 
-@pytest.mark.parametrize("end", NAMES, ids=IDS)
+@each("end", NAMES)
 def test_a_run_that_went_well_has_no_failure_in_its_title(end: str) -> None:
     made = compress(
         "post_tool_use",
@@ -124,7 +125,7 @@ def test_any_text_can_be_searched_for_failures(text: str) -> None:
     assert len(failing_names(text)) <= 8
 
 
-@pytest.mark.parametrize("line", ["0 failed, 12 passed", "no errors found", "found 0 errors", "Tests: 0 failures"])
+@each("line", ["0 failed, 12 passed", "no errors found", "found 0 errors", "Tests: 0 failures"])
 def test_a_line_that_counts_no_failures_is_none(line: str) -> None:
     assert failures(line) == []
 

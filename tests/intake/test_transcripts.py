@@ -8,6 +8,7 @@ from typing import Any
 
 import pytest
 from hypothesis import given, settings, strategies as st
+from rows import each
 
 from holdfast.core.errors import InvalidRequest, NotFound
 from holdfast.intake.event.draft import compress
@@ -143,7 +144,7 @@ def test_the_older_codex_format_is_read_too() -> None:
     }
 
 
-@pytest.mark.parametrize("path", [CLAUDE, CODEX, CODEX_OLD])
+@each("path", [CLAUDE, CODEX, CODEX_OLD])
 def test_reading_again_gives_the_same_events_with_the_same_keys(path: Path) -> None:
     transcript = read_transcript(path)
     first = list(transcript)

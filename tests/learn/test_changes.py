@@ -6,6 +6,7 @@ import json
 from importlib import resources
 
 import pytest
+from rows import each
 
 from holdfast.learn.statements.change_features import Similarity, signs
 from holdfast.learn.statements.changes import gives_another_number, verdict
@@ -21,8 +22,8 @@ def replaced(old: str, new: str, prompt: str = "", edits: tuple[Edit, ...] = (),
     return verdict(Claim(old, "", before), Claim(new, prompt, edits), None) == "replaced"
 
 
-@pytest.mark.parametrize(
-    ("text", "found"),
+@each(
+    "text, found",
     [
         ("It waits 30 seconds.", [Value("number time", "30")]),
         ("We use 1,500 rows", [Value("number count", "1500")]),
@@ -47,8 +48,8 @@ def test_what_a_sentence_is_about_remains_without_its_values() -> None:
     assert without_values("The limit is 30 MB") == without_values("The limit is 64 MB")
 
 
-@pytest.mark.parametrize(
-    ("old", "new", "prompt"),
+@each(
+    "old, new, prompt",
     [
         ("The database is Postgres 14.", "We moved the database from Postgres 14 to Postgres 16.", ""),
         (TIMEOUT, "I raised the request timeout from 30 seconds to 60 seconds.", "30 seconds is too short"),
@@ -64,8 +65,8 @@ def test_another_value_of_the_same_replaces_the_older(old: str, new: str, prompt
     assert replaced(old, new, prompt)
 
 
-@pytest.mark.parametrize(
-    ("old", "new"),
+@each(
+    "old, new",
     [
         ("The staging database is Postgres 14.", "The production database is Postgres 16 now."),
         ("Anna owns the parser.", "Ben owns the lexer."),
@@ -81,7 +82,7 @@ def test_near_duplicates_that_differ_in_a_name_a_number_or_a_not_are_two_facts(o
     assert not replaced(old, new)
 
 
-@pytest.mark.parametrize(
+@each(
     "new",
     [
         "Should we raise the request timeout from 30 seconds to 60 seconds?",
@@ -125,7 +126,7 @@ def test_of_several_values_in_one_statement_none_is_hidden_but_all_are_marked() 
     assert verdict(old, Claim("KEEPALIVE_S is 540 now.", "the nodes drop off", (edit,)), None) == "newer"
 
 
-@pytest.mark.parametrize(
+@each(
     "new",
     [
         "Trained on the new snapshot: the accuracy is 0.847, up from 0.812.",
@@ -145,7 +146,7 @@ def test_a_symbol_in_another_clause_is_not_taken_for_gone() -> None:
     )
 
 
-@pytest.mark.parametrize("model", ["with meaning", "words alone"])
+@each("model", ["with meaning", "words alone"])
 def test_the_table_weighs_the_signs_that_there_are(model: str) -> None:
     table = json.loads((resources.files("holdfast.learn.statements") / "changes.json").read_text(encoding="utf-8"))
     near = {"near", "near with prompt", "near without values"} if model == "words alone" else set[str]()
@@ -172,8 +173,8 @@ def test_two_facts_that_are_far_apart_in_meaning_stay_apart() -> None:
     assert verdict(Claim(OWNER), Claim("The nightly build takes 14 minutes on the small runner."), far) == "apart"
 
 
-@pytest.mark.parametrize(
-    ("old", "new", "differs"),
+@each(
+    "old, new, differs",
     [
         ("Betas go out on Thursdays.", "A beta each Monday.", True),
         ("The limit is 20 MB.", "The limit is 20 MB, as before.", False),

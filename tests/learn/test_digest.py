@@ -7,6 +7,7 @@ from typing import Any
 
 import pytest
 from hypothesis import given, settings, strategies as st
+from rows import each
 from session_of_steps import answered, asked, edited, memory, ran, step
 
 from holdfast.core.model import Observation, Summary
@@ -255,7 +256,7 @@ ANSWER = {
 }
 
 
-@pytest.mark.parametrize(
+@each(
     "text",
     [
         json.dumps(ANSWER),
@@ -275,7 +276,7 @@ def test_a_models_answer_is_found_in_fences_and_prose(text: str) -> None:
     assert digest.concepts == ("redis",)
 
 
-@pytest.mark.parametrize(
+@each(
     "text",
     [
         "",

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import pytest
+from rows import each
 from session_of_steps import step
 
 from holdfast.core.model import Json
@@ -13,8 +13,8 @@ from holdfast.learn.statements.stems import stems
 PATCH = "*** Begin Patch\n*** Update File: conf/train.yaml\n@@\n-months: 12\n+months: 18\n*** End Patch"
 
 
-@pytest.mark.parametrize(
-    ("tool", "given"),
+@each(
+    "tool, given",
     [
         ("Edit", {"file_path": "conf/train.yaml", "old_string": "months: 12", "new_string": "months: 18"}),
         ("replace", {"file_path": "conf/train.yaml", "old_string": "months: 12", "new_string": "months: 18"}),
@@ -38,13 +38,13 @@ def test_an_edit_of_a_date_is_seen_in_a_sentence_that_names_the_day() -> None:
     assert not edit_signs(Claim("The workshop is on 14 May."), new).old_named
 
 
-@pytest.mark.parametrize(("one", "other"), [("source", "sources"), ("cache", "cached"), ("retry", "retries")])
+@each("one, other", [("source", "sources"), ("cache", "cached"), ("retry", "retries")])
 def test_forms_of_a_word_have_one_stem(one: str, other: str) -> None:
     assert stems(one) == stems(other) != frozenset()
 
 
-@pytest.mark.parametrize(
-    ("old", "new", "said"),
+@each(
+    "old, new, said",
     [
         ("return_soc: 35", "return_soc: 28", "return_soc: 28 in cfg/energy.yaml"),
         (
@@ -65,7 +65,7 @@ def test_an_edit_of_one_setting_can_be_told_in_a_line(old: str, new: str, said: 
     assert setting_text(Edit("/home/ada/agv/cfg/energy.yaml", old, new)) == said
 
 
-@pytest.mark.parametrize(("file", "apart"), [("/w/cfg/limits.yaml", False), ("/w/cfg/sandbox.yaml", True)])
+@each("file, apart", [("/w/cfg/limits.yaml", False), ("/w/cfg/sandbox.yaml", True)])
 def test_the_file_of_a_setting_tells_of_another_thing_if_it_is_that_of_one_environment(file: str, apart: bool) -> None:
     edit = Edit(file, "approvalLimit: 50000", "approvalLimit: 100")
     new = Claim(setting_text(edit), "", (edit,))

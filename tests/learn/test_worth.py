@@ -7,8 +7,8 @@ from importlib import resources
 from typing import Any
 
 import numpy as np
-import pytest
 from hashing_embedder import HashingEmbedder
+from rows import each
 
 from holdfast.core.model import CleanText
 from holdfast.index import GTE_SMALL, MINILM, LocalModel
@@ -25,8 +25,8 @@ def weighed(text: str, *, in_prompt: bool = False, asked: str = "Why does it fai
     return weigh([(Sentence(text), SentencePosition(text if in_prompt else asked, in_prompt, 3))], None)[0]
 
 
-@pytest.mark.parametrize("model", ["all-MiniLM-L6-v2", "gte-small", "signs alone"])
-@pytest.mark.parametrize("head", ["worth", *KINDS])
+@each("model", ["all-MiniLM-L6-v2", "gte-small", "signs alone"])
+@each("head", ["worth", *KINDS])
 def test_the_table_weighs_the_signs_that_there_are(model: str, head: str) -> None:
     """A sign of weight zero is not in the table; one that was renamed would be, under its old name."""
     weighed_signs = set(table("worth.json")["models"][model][head]["signs"])
@@ -48,7 +48,7 @@ def test_a_wish_of_the_user_is_a_preference() -> None:
     assert weighed("Always use pytest, never unittest.", in_prompt=True).kind == OF_THE_USER
 
 
-@pytest.mark.parametrize(
+@each(
     "text",
     ["Always use pytest, never unittest.", "Never push to main from now on.", "Please always ask before you delete."],
 )
@@ -66,7 +66,7 @@ def test_vectors_of_another_model_are_not_read_with_this_table() -> None:
     assert weigh(said, other, "another-model") == weigh(said, None)
 
 
-@pytest.mark.parametrize("model", [MINILM, GTE_SMALL], ids=lambda model: model.key)
+@each("model", [MINILM, GTE_SMALL])
 def test_meaning_counts_where_the_model_is_one_of_the_table(model: LocalModel) -> None:
     said = [(Sentence("The cache lives in Redis."), SentencePosition("Where is it?", False, 1))]
     assert len(table("worth.json")["models"][model.label]["worth"]["meaning"]) == model.dims
@@ -81,8 +81,8 @@ def prompt_signs(prompt: str, *, in_prompt: bool = False, total: int = 3) -> set
     return {name for name in names if found[NAMES.index(name)]}
 
 
-@pytest.mark.parametrize(
-    ("prompt", "found"),
+@each(
+    "prompt, found",
     [
         ("sort the imports", {"asked to do", "told in few words"}),
         ("Which port?", set()),  # a short question is no chore

@@ -10,6 +10,7 @@ from pathlib import Path
 import pytest
 from hypothesis import given, strategies as st
 from patience import WAIT_SECONDS
+from rows import each
 
 from holdfast.local.project_key import (
     KEY_CHARS,
@@ -37,7 +38,7 @@ def repository(folder: Path, remote: str | None = None) -> Path:
     return folder
 
 
-@pytest.mark.parametrize(
+@each(
     "url",
     [
         "https://github.com/borealis/platform.git",
@@ -60,8 +61,8 @@ def test_every_form_of_an_address_is_one_key(url: str) -> None:
     assert remote_key(url) == "github.com/borealis/platform"
 
 
-@pytest.mark.parametrize(
-    ("url", "key"),
+@each(
+    "url, key",
     [
         ("https://git.example.org:8443/Team/Repo.git", "git.example.org:8443/Team/Repo"),
         ("ssh://git@git.example.org:2222/team/repo.git", "git.example.org:2222/team/repo"),

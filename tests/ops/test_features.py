@@ -6,6 +6,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from rows import each
 from world import World, settings
 
 from holdfast.ops.server.features import FEATURES, Feature
@@ -43,7 +44,7 @@ def test_a_secret_is_never_shown(tmp_path: Path) -> None:
     world.close()
 
 
-@pytest.mark.parametrize("one", BY_VALUE, ids=lambda one: one.setting)
+@each("one", BY_VALUE)
 def test_what_a_flag_names_turns_it_over(one: Feature) -> None:
     for enabled in (True, False):
         value = one.off if enabled else one.on

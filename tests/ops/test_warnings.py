@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 from pathlib import Path
 
-import pytest
+from rows import each
 from world import DAY, World, settings
 
 from holdfast.cli.commands.doctor import examine
@@ -46,8 +46,8 @@ def test_nothing_is_said_where_all_is_well() -> None:
     assert warnings(WELL) == []
 
 
-@pytest.mark.parametrize(
-    ("changed", "code", "level"),
+@each(
+    "changed, code, level",
     [
         ({"trouble": StorageFailed("the disk failed")}, "storage_failed", "error"),
         ({"trouble": DataReadOnly("rows are damaged")}, "data_damaged", "error"),

@@ -329,6 +329,7 @@ SAMPLES: tuple[Sample, ...] = (
     Sample("vault_prune", {"vault": "{home}/vault", "keep": 1}),
     Sample("drill", {"id": "<snapshot-later>"}),
     Sample("drill_list", {"limit": 3}),
+    Sample("promote", {"yes": True}),
     Sample("recall_check", {"accept": True}),
     Sample("snapshot_prune", {"keep": 2, "dryRun": True}),
     Sample("snapshot_delete", {"id": "<snapshot>"}),

@@ -304,6 +304,7 @@ _OF_THE_MACHINE = {
     "snapshot_import",
     "snapshot_mend",
     "snapshot_damaged",
+    "promote",
     "snapshot_salvage",
     "snapshot_discard",
     *_KEYS,

@@ -7,6 +7,7 @@ from dataclasses import replace
 
 import pytest
 from hypothesis import given, settings, strategies as st
+from rows import each
 
 from holdfast.core.errors import Fault, InvalidRequest, LimitReached
 from holdfast.protocol.access import (
@@ -86,20 +87,20 @@ TABLE = {
 }  # fmt: skip
 
 
-@pytest.mark.parametrize("name", TABLE)
+@each("name", TABLE)
 def test_the_table_of_who_sees_what(name: str) -> None:
     memory, seen_by = TABLE[name]
     assert {who for who, viewer in VIEWERS.items() if may_see(memory, viewer)} == seen_by
 
 
-@pytest.mark.parametrize("name", TABLE)
+@each("name", TABLE)
 def test_a_deprecated_memory_is_seen_by_nobody(name: str) -> None:
     gone = replace(TABLE[name][0], deprecated=True)
     assert not any(may_see(gone, viewer) for viewer in VIEWERS.values())
     assert audience_keys(gone) == (ADMIN,)
 
 
-@pytest.mark.parametrize("name", TABLE)
+@each("name", TABLE)
 def test_an_admin_who_asks_as_one_sees_all(name: str) -> None:
     assert all(may_see(TABLE[name][0], replace(viewer, admin=True)) for viewer in VIEWERS.values())
 
@@ -224,7 +225,7 @@ def test_who_names_a_chat_that_cannot_be_is_shown_nothing() -> None:
 # What may be written
 
 
-@pytest.mark.parametrize(
+@each(
     "memory",
     [
         made("global", "group", ""), made("global", "group", G1), made("group", "group", G1),
@@ -236,7 +237,7 @@ def test_what_fits_together_may_be_written(memory: MemoryFacts) -> None:
     assert check_writable(memory) is memory
 
 
-@pytest.mark.parametrize(
+@each(
     "memory",
     [
         made("group", "private", G1), made("group", "group", A_PRIVATE), made("group", "group", "tg:other:5"),

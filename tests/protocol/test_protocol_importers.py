@@ -7,6 +7,7 @@ from typing import Any
 
 import pytest
 from hypothesis import given, settings, strategies as st
+from rows import each
 
 from holdfast.core.errors import Fault, InvalidRequest, TooLarge
 from holdfast.protocol.access import Viewer, may_see
@@ -63,7 +64,7 @@ def test_a_record_of_the_plugin_keeps_its_fields_and_its_owner() -> None:
     assert not may_see(placed(taken), Viewer("tg:private:2", "2"))
 
 
-@pytest.mark.parametrize("shape", [lambda one: [one], lambda one: {"memories": [one]}, lambda one: {"any key": one}])
+@each("shape", [lambda one: [one], lambda one: {"memories": [one]}, lambda one: {"any key": one}])
 def test_records_are_found_in_every_shape(shape: Any) -> None:
     assert only(read_plugin(dump(shape(PERSONAL)))).content == "likes tea"
 
@@ -87,7 +88,7 @@ def test_a_group_s_record_is_the_group_s_though_it_says_private() -> None:
     assert may_see(facts, Viewer("tg:group:G1", "anybody"))
 
 
-@pytest.mark.parametrize(
+@each(
     "about",
     [
         {}, {"user_id": "tg_1"}, {"umo": "tg:GroupMessage:G1"}, {"umo": "tg:channel:G1", "sender_id": "1", "user_id": "tg_1"},
@@ -302,7 +303,7 @@ def test_a_paragraph_longer_than_a_memory_is_cut_and_kept() -> None:
     assert sum(len(one.content) for one in reading.taken) == 120_000
 
 
-@pytest.mark.parametrize("path", ["/etc/a.md", "../a.md", "a/../../b.md", "\\a.md"])
+@each("path", ["/etc/a.md", "../a.md", "a/../../b.md", "\\a.md"])
 def test_a_path_that_leads_out_of_the_folder_is_refused(path: str) -> None:
     assert read_markdown([(path, b"x")]).taken == ()
 
@@ -322,8 +323,8 @@ def test_front_matter_that_is_never_closed_is_text() -> None:
 # Hostile input
 
 
-@pytest.mark.parametrize("read", READERS.values(), ids=READERS)
-@pytest.mark.parametrize(
+@each("read", READERS.values())
+@each(
     "data",
     [b"", b"null", b"5", b'"x"', b"{", b"[1,2", b"\xff", b'{"a": 1}', b"[" * 100_000, b'{"\\ud800": 1}', b"{}\n" * 2 + b"\n" * 100_000 + b"x"],
 )  # fmt: skip
@@ -416,8 +417,8 @@ def test_whatever_a_file_holds_is_taken_or_refused(lines: list[str], name: str) 
         assert reading.taken[-1].content == "good"
 
 
-@pytest.mark.parametrize("read", FOLDERS.values(), ids=FOLDERS)
-@pytest.mark.parametrize("line", ["- " + " " * 200_000 + "x", "- [" + "a" * 200_000, "# " + " " * 200_000, "#" * 200_000, "[[" * 100_000, "---\n" * 50_000, "# a\n" * 50_000])  # fmt: skip
+@each("read", FOLDERS.values())
+@each("line", ["- " + " " * 200_000 + "x", "- [" + "a" * 200_000, "# " + " " * 200_000, "#" * 200_000, "[[" * 100_000, "---\n" * 50_000, "# a\n" * 50_000])  # fmt: skip
 def test_a_file_made_to_be_slow_is_read(read: Any, line: str) -> None:
     """Patterns that go back over what they read would not come to an end here before the test's time is up."""
     read([("a.md", line.encode())])

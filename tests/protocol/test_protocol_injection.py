@@ -9,6 +9,7 @@ from typing import Any
 import pytest
 from hypothesis import given, settings, strategies as st
 from reading_back import TITLES, read_block
+from rows import each
 
 from holdfast.core.errors import InvalidRequest
 from holdfast.protocol import MemoryMetadata, format_memory_for_injection
@@ -71,9 +72,7 @@ def test_a_block_of_plain_memories_is_that_of_the_earlier_protocol() -> None:
     ]  # fmt: skip
 
 
-@pytest.mark.parametrize(
-    "memories", [[], [memory("")], [memory("  \u200b ")], [{}], [None], ["text"], [{"metadata": 5}]]
-)
+@each("memories", [[], [memory("")], [memory("  \u200b ")], [{}], [None], ["text"], [{"metadata": 5}]])
 def test_of_nothing_there_is_no_block(memories: list[Any]) -> None:
     assert format_memory_for_injection(memories) == ""
 
@@ -259,7 +258,7 @@ def test_the_budget_is_exact() -> None:
     assert len(read_block(format_memory_for_injection(memories, max_length=needed - 1)).entries) == 1
 
 
-@pytest.mark.parametrize("budget", [-5, 0, 1, 30])
+@each("budget", [-5, 0, 1, 30])
 def test_without_room_there_is_no_empty_header(budget: int) -> None:
     assert format_memory_for_injection([memory("x" * 200)], max_length=budget) == ""
 

@@ -8,6 +8,7 @@ from typing import Any
 
 import pytest
 from hypothesis import given, settings, strategies as st
+from rows import each
 from world import DAY, NOON
 
 from holdfast.core.errors import Conflict, InvalidRequest
@@ -61,12 +62,12 @@ def test_age_counts_from_the_last_use() -> None:
     assert plan([recalled(old, NOON - DAY)], RULES, NOON) == LifecyclePlan()
 
 
-@pytest.mark.parametrize(("importance", "days"), [(1, 10), (2, 20), (3, 30), (4, 40), (5, 50), (99, 50), (-3, 10)])
+@each("importance, days", [(1, 10), (2, 20), (3, 30), (4, 40), (5, 50), (99, 50), (-3, 10)])
 def test_the_more_important_the_later_it_expires(importance: int, days: int) -> None:
     assert expires_at(life(importance=importance), RULES) == NOON + days * DAY
 
 
-@pytest.mark.parametrize("about", [{"memory_type": "permanent"}, {"scope": "global"}])
+@each("about", [{"memory_type": "permanent"}, {"scope": "global"}])
 def test_what_lasts_never_expires(about: dict[str, Any]) -> None:
     lasting = life(days=5_000, **about)
     assert expires_at(lasting, RULES) is None
@@ -131,7 +132,7 @@ def test_a_folded_memory_stays_behind_its_summary_and_can_be_restored() -> None:
     assert restored(source, RULES, NOON) == replace(life(days=40), last_recalled_at=NOON)
 
 
-@pytest.mark.parametrize("other", [deprecated(life(), NOON), summarised(life(), "another"), life("summary")])
+@each("other", [deprecated(life(), NOON), summarised(life(), "another"), life("summary")])
 def test_only_an_active_memory_is_folded_and_not_into_itself(other: MemoryLifetime) -> None:
     with pytest.raises(Conflict):
         summarised(other, "summary")
@@ -174,9 +175,7 @@ def test_a_run_is_bounded_and_says_that_there_is_more() -> None:
     assert runs == 4
 
 
-@pytest.mark.parametrize(
-    "wrong", [{"per_run": 0}, {"grace_ms": 0}, {"summarise_least": 1}, {"summarise_most": 2}, {"per_run": 5}]
-)
+@each("wrong", [{"per_run": 0}, {"grace_ms": 0}, {"summarise_least": 1}, {"summarise_most": 2}, {"per_run": 5}])
 def test_rules_by_which_memories_would_vanish_or_runs_never_end_are_refused(wrong: dict[str, int]) -> None:
     with pytest.raises(InvalidRequest):
         LifecycleRules(**wrong)

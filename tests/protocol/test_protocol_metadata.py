@@ -8,6 +8,7 @@ from typing import Any
 
 import pytest
 from hypothesis import given, strategies as st
+from rows import each
 
 from holdfast.core.errors import InvalidRequest
 from holdfast.protocol import MemoryMetadata, format_memory_content, format_memory_for_user
@@ -54,8 +55,8 @@ def test_a_time_that_nobody_recorded_is_not_now() -> None:
     assert (made.created_at, made.last_recalled_at) == ("", "")
 
 
-@pytest.mark.parametrize(
-    ("given_", "read"),
+@each(
+    "given_, read",
     [(1_767_225_600, "2026-01-01T00:00:00.000Z"), (1_767_225_600_123, "2026-01-01T00:00:00.123Z"), ("2026", "2026"),
      (-5, ""), (10**18, ""), (float("inf"), ""), ([], "")],
 )  # fmt: skip
@@ -87,9 +88,7 @@ def test_whatever_was_stored_is_read_with_every_field_of_its_own_type(data: Any)
     assert all(isinstance(one, str) for name in ("owner_user_ids", "entities", "topics") for one in made[name])
 
 
-@pytest.mark.parametrize(
-    "data", [None, "", "{", "[]", "5", 5, [], b"{}", "\ud800", "[" * 5_000, {"version": 10**5_000}]
-)
+@each("data", [None, "", "{", "[]", "5", 5, [], b"{}", "\ud800", "[" * 5_000, {"version": 10**5_000}])
 def test_what_is_no_record_has_the_defaults(data: object) -> None:
     made = MemoryMetadata.from_dict(data)
     assert made == MemoryMetadata(created_at="", last_recalled_at="")
@@ -105,8 +104,8 @@ def test_stored_text_has_a_line_for_each_field_that_helps_to_find_it() -> None:
     )
 
 
-@pytest.mark.parametrize(
-    ("domain", "label"),
+@each(
+    "domain, label",
     [("user_profile", "user_profile"), ("facts", "fact"), ("events", "event"), ("context", "context"), ("own", "own")],
 )
 def test_domains_are_named_in_the_singular(domain: str, label: str) -> None:

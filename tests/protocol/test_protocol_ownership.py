@@ -6,6 +6,7 @@ from typing import Any
 
 import pytest
 from hypothesis import given, strategies as st
+from rows import each
 
 from holdfast.core.errors import InvalidRequest
 from holdfast.protocol import MemoryMetadata, UMOInfo
@@ -41,7 +42,7 @@ def test_there_are_twelve_fields_of_ownership() -> None:
     assert set(OWNERSHIP_FIELDS) < set(MemoryMetadata().to_dict())
 
 
-@pytest.mark.parametrize("name", [*OWNERSHIP_FIELDS, "owners", "scope", "share_into_groups", "audience"])
+@each("name", [*OWNERSHIP_FIELDS, "owners", "scope", "share_into_groups", "audience"])
 def test_free_metadata_cannot_say_whose_a_memory_is(name: str) -> None:
     for spelling in spellings(name):
         assert decides_ownership(spelling)
@@ -70,7 +71,7 @@ def test_a_memory_may_be_kept_for_somebody_else() -> None:
     assert owned(G1, None, owners=["B", "C"]).owner == "B"
 
 
-@pytest.mark.parametrize(
+@each(
     "fields",
     [
         {"umo": "tg", "sender_id": "A"}, {"umo": None, "sender_id": "A", "scope": "personal"}, {"umo": G1, "sender_id": ""},

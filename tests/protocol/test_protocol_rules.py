@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pytest
 from hypothesis import given, strategies as st
+from rows import each
 
 from holdfast.protocol.importers.rule_file import Rule, read_rules
 
@@ -95,7 +96,7 @@ def test_an_indented_paragraph_belongs_to_the_item_above() -> None:
     assert texts("- Use the cache.\n\n  It saves an hour.\n- Next\n") == ["Use the cache.\nIt saves an hour.", "Next"]
 
 
-@pytest.mark.parametrize(
+@each(
     "silent",
     [
         "---\ntitle: x\n---\n",
@@ -125,8 +126,8 @@ def test_a_rule_that_stands_twice_is_one() -> None:
     assert texts("- Same\n- Other\n- Same\n") == ["Same", "Other"]
 
 
-@pytest.mark.parametrize(
-    ("text", "type"),
+@each(
+    "text, type",
     [
         ("Prefer small functions", "preference"),
         ("Please answer in German", "preference"),

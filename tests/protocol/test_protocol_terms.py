@@ -6,6 +6,7 @@ import itertools
 
 import pytest
 from hypothesis import given, strategies as st
+from rows import each
 from world import CountingEntropy
 
 from holdfast.core.errors import Conflict, InvalidRequest
@@ -50,8 +51,8 @@ def test_the_constants_are_those_of_the_protocol() -> None:
     assert (MemoryVisibility.PRIVATE, MemoryVisibility.GROUP) == VISIBILITIES == ("private", "group")
 
 
-@pytest.mark.parametrize(
-    ("given_", "scope"),
+@each(
+    "given_, scope",
     [(" Group ", "group"), ("GLOBAL", "global"), ("conversation", "conversation"), ("", "personal"), ("x", "personal")],
 )
 def test_a_scope_is_read_in_any_case(given_: str, scope: str) -> None:
@@ -67,13 +68,13 @@ def test_whatever_is_given_becomes_a_word_of_the_protocol(value: object) -> None
     assert normalize_importance(value) in range(1, 6)
 
 
-@pytest.mark.parametrize("value", [5, ["group"], {"group"}, None, 0, b"group"])
+@each("value", [5, ["group"], {"group"}, None, 0, b"group"])
 def test_what_is_no_text_is_the_narrowest(value: object) -> None:
     assert (normalize_memory_scope(value), normalize_visibility(value)) == (MemoryScope.PERSONAL, "private")
 
 
-@pytest.mark.parametrize(
-    ("value", "importance"),
+@each(
+    "value, importance",
     [
         (0, 1),
         (9, 5),
@@ -91,8 +92,8 @@ def test_importance_is_a_number_from_one_to_five(value: object, importance: int)
     assert normalize_importance(value) == importance
 
 
-@pytest.mark.parametrize(
-    ("scope", "owners", "visibility"),
+@each(
+    "scope, owners, visibility",
     [("global", 1, "group"), ("group", 1, "group"), ("personal", 1, "private"), ("personal", 2, "group"),
      ("conversation", 2, "private")],
 )  # fmt: skip
@@ -109,7 +110,7 @@ def test_an_address_reads_back_from_its_text(domain: str, path: str) -> None:
     assert MemoryURI.parse(str(uri)) == uri
 
 
-@pytest.mark.parametrize("text", ["", "facts", "facts:/x", "://x", "facts://", "://"])
+@each("text", ["", "facts", "facts:/x", "://x", "facts://", "://"])
 def test_what_is_no_address_is_refused(text: str) -> None:
     with pytest.raises(ValueError, match="Invalid memory URI format"):
         MemoryURI.parse(text)
@@ -136,9 +137,7 @@ def test_if_all_are_taken_somebody_hears_of_it() -> None:
         MemoryURI.generate("facts", taken=lambda _text: True)
 
 
-@pytest.mark.parametrize(
-    "text", [" a://b", "a ://b", "a://b ", "a://b\nc", "a://b\u200bc", "a://\0", "a://" + "x" * 600, "one"]
-)
+@each("text", [" a://b", "a ://b", "a://b ", "a://b\nc", "a://b\u200bc", "a://\0", "a://" + "x" * 600, "one"])
 def test_a_new_memory_cannot_have_an_address_that_misleads(text: str) -> None:
     with pytest.raises(InvalidRequest) as caught:
         check_address(text)
@@ -152,8 +151,8 @@ def test_a_plain_address_may_hold_slashes_and_other_scripts() -> None:
 # Origins
 
 
-@pytest.mark.parametrize(
-    ("text", "parts"),
+@each(
+    "text, parts",
     [
         ("telegram:private:123", ("telegram", "private", "123")),
         ("aiocqhttp:group:98765", ("aiocqhttp", "group", "98765")),
@@ -182,7 +181,7 @@ def test_one_chat_is_one_origin_under_both_names() -> None:
     assert UMOInfo.parse("tg:GroupMessage:5") == UMOInfo.parse("tg:group:5") != UMOInfo.parse("tg:private:5")
 
 
-@pytest.mark.parametrize("text", ["", "tg", "tg:group", "tg:group:", ":group:5", "tg:channel:5", "tg::5", "tg:group: ",
+@each("text", ["", "tg", "tg:group", "tg:group:", ":group:5", "tg:channel:5", "tg::5", "tg:group: ",
                                   "tg:group:\0", "tg:group:\ud800", "t" * 600 + ":group:5"])  # fmt: skip
 def test_what_names_no_chat_is_not_valid(text: str) -> None:
     assert not UMOInfo.parse(text).is_valid
@@ -190,7 +189,7 @@ def test_what_names_no_chat_is_not_valid(text: str) -> None:
         check_origin(text)
 
 
-@pytest.mark.parametrize("value", [None, 5, [], {}])
+@each("value", [None, 5, [], {}])
 def test_an_origin_that_is_no_text_is_not_valid(value: object) -> None:
     assert not UMOInfo.parse(value).is_valid
 
@@ -234,6 +233,6 @@ def test_an_id_of_the_old_form_is_read_with_its_platform(platform: str, sender: 
     assert read_user_id(f"{platform}_{sender}", platform) == (platform, sender)
 
 
-@pytest.mark.parametrize(("user_id", "platform"), [("tg_5", "qq"), ("tg_", "tg"), ("5", ""), ("_5", ""), ("", "")])
+@each("user_id, platform", [("tg_5", "qq"), ("tg_", "tg"), ("5", ""), ("_5", ""), ("", "")])
 def test_an_id_of_nobody_is_nobody_s(user_id: str, platform: str) -> None:
     assert read_user_id(user_id, platform) is None

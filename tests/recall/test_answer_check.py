@@ -7,6 +7,7 @@ from typing import Any
 
 import pytest
 from hashing_embedder import HashingEmbedder
+from rows import each
 from world import DAY, NOON, World
 
 from holdfast.core.background import AnsweredRecord
@@ -188,8 +189,8 @@ def test_a_change_of_the_embedder_is_checked_once_its_vectors_are_there(tmp_path
     world.close()
 
 
-@pytest.mark.parametrize(
-    ("before", "now", "same"),
+@each(
+    "before, now, same",
     [
         ("abcde", "abcdf", True),  # the fifth is as good as the sixth
         ("abcde", "acbed", True),

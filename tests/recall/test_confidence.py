@@ -13,6 +13,7 @@ from engines import store_of
 from hypothesis import given, strategies as st
 from patience import WAIT_SECONDS
 from processes import environment
+from rows import each
 from world import DAY, World, running
 
 from holdfast.core.errors import InvalidRequest
@@ -58,7 +59,7 @@ def test_every_confidence_is_a_probability_and_a_hit_is_never_surer_than_the_mem
     assert all(0 <= one.hit <= one.memory <= 1 for one in found)
 
 
-@pytest.mark.parametrize("model", [*(one.name for one in LOCAL_MODELS.values()), None])
+@each("model", [*(one.name for one in LOCAL_MODELS.values()), None])
 def test_a_better_match_is_surer_and_a_later_hit_less_sure_with_each_model(model: str | None) -> None:
     scale = calibration_of(model)
     assert answered(0.2, 500, scale) < 0.3 < 0.7 < answered(1.2, 500, scale)
@@ -110,7 +111,7 @@ def test_hits_below_the_least_confidence_are_left_out(world: World) -> None:
     assert "No hit is that sure" in none["hint"]
 
 
-@pytest.mark.parametrize("model", [*(one.name for one in LOCAL_MODELS.values()), None])
+@each("model", [*(one.name for one in LOCAL_MODELS.values()), None])
 def test_no_hit_is_surer_than_the_description_of_the_least_confidence_says(model: str | None) -> None:
     assert chosen(0.0, 0, calibration_of(model)) < 0.5
 

@@ -6,6 +6,7 @@ from pathlib import Path
 
 import pytest
 from recall_records import lesson, memory, slot, standing
+from rows import each
 from talk import learn, turn
 from world import DAY, World
 
@@ -96,7 +97,7 @@ def test_texts_that_differ_are_both_said() -> None:
     ]
 
 
-@pytest.mark.parametrize("budget", [0, 1, 10, 35, 50, 60, 75, 100, 150, 250, 400, 1000, 5000])
+@each("budget", [0, 1, 10, 35, 50, 60, 75, 100, 150, 250, 400, 1000, 5000])
 def test_no_budget_is_overrun_and_nothing_vanishes_uncounted(budget: int) -> None:
     sources = ContextSources(
         slots=(slot(LONG * 3), slot("ж" * 800, label="b"), slot("🚀" * 300, label="c")),
@@ -251,7 +252,7 @@ def test_a_doubtful_statement_says_so() -> None:
     ]
 
 
-@pytest.mark.parametrize("asked", ["Does core still run on 18?", "can you walk me through the ledger once, I forgot"])
+@each("asked", ["Does core still run on 18?", "can you walk me through the ledger once, I forgot"])
 def test_a_question_of_the_user_is_no_wish_that_stands(asked: str) -> None:
     said = (standing(asked, id="a", source_id="one"), standing("The port is 80", id="b", source_id="two"))
     assert section(build(ContextSources(statements=said), 500).text, IN_FORCE) == ["The port is 80"]

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from datetime import date
 
-import pytest
 from hypothesis import example, given, settings, strategies as st
+from rows import each
 
 from holdfast.recall.signals import asks_for_days_alone
 from holdfast.recall.time.dates import MAX_SPANS, beside_days, day_of, spans
@@ -17,8 +17,8 @@ def found(question: str) -> list[tuple[str, str]]:
     return [(str(span.first), str(span.last)) for span in spans(question, MONDAY)]
 
 
-@pytest.mark.parametrize(
-    ("question", "first", "last"),
+@each(
+    "question, first, last",
     [
         ("on 12 May, 2023", "2023-05-12", "2023-05-12"),
         ("on May 12th 2023", "2023-05-12", "2023-05-12"),
@@ -62,7 +62,7 @@ def test_days_are_read(question: str, first: str, last: str) -> None:
     assert found(f"What happened {question}?") == [(first, last)]
 
 
-@pytest.mark.parametrize(
+@each(
     "question",
     ["may I march?", "", "1999 bottles", "on 30 February 2023", "Ask April about it", "in 3 days", "5 hours ago"],
 )
@@ -70,9 +70,7 @@ def test_other_words_are_no_days(question: str) -> None:
     assert found(question) == []
 
 
-@pytest.mark.parametrize(
-    ("part", "first", "last"), [("at the end", 21, 31), ("in the second week", 8, 14), ("in the last week", 25, 31)]
-)
+@each("part, first, last", [("at the end", 21, 31), ("in the second week", 8, 14), ("in the last week", 25, 31)])
 def test_a_part_of_a_month_without_a_year_is_of_any_year(part: str, first: int, last: int) -> None:
     (span,) = spans(f"What did we do {part} of May?", MONDAY)
 
@@ -80,8 +78,8 @@ def test_a_part_of_a_month_without_a_year_is_of_any_year(part: str, first: int, 
     assert (span.first.month, span.first.day, span.last.day) == (5, first, last)
 
 
-@pytest.mark.parametrize(
-    ("question", "alone"),
+@each(
+    "question, alone",
     [
         ("2026-05-12", True),
         ("What happened last week?", True),

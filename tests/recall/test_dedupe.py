@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-import pytest
 from hypothesis import given, strategies as st
+from rows import each
 
 from holdfast.recall.dedupe import diverse, group_repeats
 from holdfast.recall.rank import Candidate, Corpus, RankedCandidate, RankingQuery, rank
@@ -40,9 +40,7 @@ def test_case_and_punctuation_make_no_difference() -> None:
     assert kept("Use pnpm, not npm.", "use PNPM not npm") == [1]
 
 
-@pytest.mark.parametrize(
-    ("word", "other"), [("second", "2nd"), ("nightly", "E4031"), ("nobody", "Dana"), ("was full", "was not full")]
-)
+@each("word, other", [("second", "2nd"), ("nightly", "E4031"), ("nobody", "Dana"), ("was full", "was not full")])
 def test_a_number_a_name_or_a_negation_makes_another_fact(word: str, other: str) -> None:
     assert kept(LONG, LONG.replace(word, other)) == [1, 2]
 

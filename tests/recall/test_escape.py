@@ -5,9 +5,9 @@ from __future__ import annotations
 import re
 import unicodedata
 
-import pytest
 from hypothesis import example, given, strategies as st
 from recall_records import lesson, memory, slot, standing
+from rows import each
 
 from holdfast.recall.context.build import CLOSING, KEPT_FOR, ContextSources, build, cut_to
 from holdfast.recall.context.escape import block, line
@@ -108,7 +108,7 @@ def test_a_quoted_text_is_cut_to_its_tokens(text: str, tokens: int) -> None:
     assert is_harmless(quoted.removeprefix("<holdfast-context>").removesuffix(CLOSING))
 
 
-@pytest.mark.parametrize("bracket", "<\uff1c\ufe64\u2039\u3008\u2329\u27e8\u276e")
+@each("bracket", "<\uff1c\ufe64\u2039\u3008\u2329\u27e8\u276e")
 def test_brackets_of_every_form_are_written_as_one(bracket: str) -> None:
     assert line(f"{bracket}b") == "&lt;b"
 

@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pytest
 from hypothesis import given, strategies as st
+from rows import each
 from world import World
 
 from holdfast.recall.passage import passage_range
@@ -22,7 +23,7 @@ def world(tmp_path: Path) -> Iterator[World]:
     made.close()
 
 
-@pytest.mark.parametrize("before", [0, 40, 4_000])
+@each("before", [0, 40, 4_000])
 def test_the_passage_of_a_long_text_holds_the_answer(before: int) -> None:
     text = FILLER * before + FACT + "\n" + FILLER * 40
     start, end = passage_range(text, "which port has the loader", 200)

@@ -8,6 +8,7 @@ from dataclasses import replace
 
 import pytest
 from hypothesis import given, settings, strategies as st
+from rows import each
 
 from holdfast.recall.rank import Candidate, Corpus, RankedCandidate, RankingQuery, rank
 
@@ -155,7 +156,7 @@ def test_all_tie_breakers_together_never_beat_a_clearly_nearer_meaning() -> None
     assert order(rank(asked(), [plain, favoured, *far], corpus(), 2)) == [1, 2]
 
 
-@pytest.mark.parametrize("fields", [{"at": NOW}, {"importance": 9}, {"recalls": 4}])
+@each("fields", [{"at": NOW}, {"importance": 9}, {"recalls": 4}])
 def test_equal_matches_are_ordered_by_recency_importance_and_recalls(fields: dict[str, int]) -> None:
     rows = [one(2, "lock"), one(1, "lock", **fields)]
 
@@ -310,7 +311,7 @@ def test_words_like_yesterday_count_from_the_moment_of_the_question() -> None:
     assert order(rank(asked("what lock yesterday", now=NOW - 19 * DAY), rows, corpus(), 1)) == [2]
 
 
-@pytest.mark.parametrize("name", ["HF-1182", "src/queue/lock.py", "get_user_name", "getUserName", "E4031"])
+@each("name", ["HF-1182", "src/queue/lock.py", "get_user_name", "getUserName", "E4031"])
 def test_a_code_or_path_is_preferred_where_it_stands_letter_by_letter(name: str) -> None:
     rows = [one(2, "lock", text=f"{name}x and lock"), one(1, "lock", text=f"see {name}, lock")]
 
@@ -352,7 +353,7 @@ def test_a_question_about_the_user_prefers_what_the_user_said() -> None:
     assert all(entry.parts.own == 0 for entry in about_it)
 
 
-@pytest.mark.parametrize("question", ["how many locks are there", "when was the lock taken", "which version of lock"])
+@each("question", ["how many locks are there", "when was the lock taken", "which version of lock"])
 def test_a_question_after_a_number_prefers_a_record_that_has_one(question: str) -> None:
     rows = [one(1, "lock", text="the lock is held"), one(2, "lock", text="the lock is held 3 times")]
 

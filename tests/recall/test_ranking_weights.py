@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import pytest
+from rows import each
 
 from holdfast.index import LOCAL_MODELS, MINILM
 from holdfast.recall.rank import Candidate, Corpus, RankingQuery, rank
@@ -21,7 +22,7 @@ def found(model: str, *, by_user: bool) -> dict[int, float]:
     return {one.seq: one.parts.own for one in rank(asked, rows, Corpus(10, 10.0, {"editor": 2}), 2)}
 
 
-@pytest.mark.parametrize("model", LOCAL_MODELS.values(), ids=LOCAL_MODELS)
+@each("model", LOCAL_MODELS.values())
 def test_each_local_model_has_numbers_and_is_weighed_with_them(model: object) -> None:
     name = model.name  # type: ignore[attr-defined]
     assert found(name, by_user=True) == {1: pytest.approx(weights_of(name).own), 2: 0.0}
@@ -33,7 +34,7 @@ def test_a_model_without_numbers_of_its_own_gets_the_usual_ones() -> None:
     assert weights_of("openai/text-embedding-3-small/1536") == weights_of("") == weights_of(MINILM.name)
 
 
-@pytest.mark.parametrize("model", LOCAL_MODELS.values(), ids=LOCAL_MODELS)
+@each("model", LOCAL_MODELS.values())
 def test_no_number_turns_a_match_into_a_fault(model: object) -> None:
     weights = weights_of(model.name)  # type: ignore[attr-defined]
     assert 0.15 < weights.words < 0.85  # within the range that the lead may move it by, both count

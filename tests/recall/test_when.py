@@ -6,6 +6,7 @@ from datetime import UTC, date, datetime
 
 import pytest
 from hypothesis import example, given, strategies as st
+from rows import each
 
 from holdfast.core.times import DAY_MS, iso
 from holdfast.recall.time.moments import parse_moment
@@ -25,8 +26,8 @@ def _short(at: int) -> str:
     return iso(at).removesuffix(".000Z").removesuffix(":00").removesuffix("T00:00")
 
 
-@pytest.mark.parametrize(
-    ("text", "meant"),
+@each(
+    "text, meant",
     [
         ("2026-11-15T20:41:34Z", "2026-11-15T20:41:34"),
         ("2026-11-15t20:41:34+02:00", "2026-11-15T18:41:34"),
@@ -86,8 +87,8 @@ def test_a_moment_is_the_beginning_of_its_words(text: str, meant: str) -> None:
     assert _short(at) == meant
 
 
-@pytest.mark.parametrize(
-    ("now", "text", "meant"),
+@each(
+    "now, text, meant",
     [
         ("2026-01-01T00:00:00", "yesterday", "2025-12-31"),
         ("2026-01-01T00:00:00", "last month", "2025-12-01"),
@@ -106,7 +107,7 @@ def test_years_and_leap_days_have_borders(now: str, text: str, meant: str) -> No
     assert _short(at) == meant
 
 
-@pytest.mark.parametrize(
+@each(
     "text",
     [
         "",

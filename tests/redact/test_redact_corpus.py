@@ -6,7 +6,7 @@ import random
 import sys
 from pathlib import Path
 
-import pytest
+from rows import each
 
 sys.path.insert(0, str(Path(__file__).parents[2] / "bench"))
 
@@ -31,7 +31,7 @@ def one_of_each(context: str) -> list[Planted]:
     return found
 
 
-@pytest.mark.parametrize("context", CONTEXT_NAMES)
+@each("context", CONTEXT_NAMES)
 def test_a_secret_of_every_rule_category_is_removed(context: str) -> None:
     sample = one_of_each(context)
     missed = sorted({one.rule for one in sample if one.leaks(redact_text(one.text).value)})
@@ -39,7 +39,7 @@ def test_a_secret_of_every_rule_category_is_removed(context: str) -> None:
     assert len(missed) <= len(sample) // 200, missed
 
 
-@pytest.mark.parametrize("context", CONTEXT_NAMES)
+@each("context", CONTEXT_NAMES)
 def test_what_is_left_of_a_text_is_redacted_once_and_for_all(context: str) -> None:
     for one in one_of_each(context)[::7]:
         clean = redact_text(one.text).value

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import pytest
+from rows import each
 
 from holdfast.core.errors import InvalidSettings
 from holdfast.redact.plain import Counts, clean_text
@@ -55,7 +56,7 @@ BAD = {
 }
 
 
-@pytest.mark.parametrize("source", BAD.values(), ids=BAD.keys())
+@each("source", BAD.values())
 def test_a_bad_book_of_rules_is_refused(source: str) -> None:
     with pytest.raises(InvalidSettings, match="redaction rules"):
         load_rules(source)

@@ -37,7 +37,7 @@ def test_a_lockfile_comes_back_unchanged_as_text_and_as_value() -> None:
     assert redact_value(json.loads(text)).findings == ()
 
 
-@pytest.mark.parametrize("size", [60, 5_000, 3_000_000])
+@each("size", [60, 5_000, 3_000_000])
 def test_an_embedded_picture_comes_back_unchanged(size: int) -> None:
     text = f"![chart]({picture(size)}) and the password prompt"
     assert redact_text(text).value == text
@@ -65,6 +65,6 @@ def test_redaction_marks_of_the_earlier_system_are_left_as_they_are() -> None:
     assert redact_text(text).value == text
 
 
-@pytest.mark.parametrize("text", ["", " ", "\n", "a", "[REDACTED]", "{}", "[]", '""', "null", "\x00", "\ud800"])
+@each("text", ["", " ", "\n", "a", "[REDACTED]", "{}", "[]", '""', "null", "\x00", "\ud800"])
 def test_small_texts_come_back_unchanged(text: str) -> None:
     assert redact_text(text).value == text

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import pytest
+from rows import each
 
 from holdfast.redact import redact_text, redact_value
 
@@ -25,14 +25,14 @@ BLOCKS = {
 }
 
 
-@pytest.mark.parametrize(("text", "clean"), BLOCKS.items())
+@each("text, clean", BLOCKS.items())
 def test_a_private_block_is_replaced_by_its_mark(text: str, clean: str) -> None:
     result = redact_text(text)
     assert result.value == clean
     assert {finding.rule for finding in result.findings} == {"private-block"}
 
 
-@pytest.mark.parametrize(
+@each(
     "text",
     ["a </private> b", "a private b", "<privateer>x</privateer>", "a <private/> b", "a <private b", "a <private "],
 )

@@ -7,6 +7,7 @@ from datetime import datetime
 from typing import Any
 
 import pytest
+from rows import each
 from secret_samples import fill
 
 from holdfast.core.errors import InvalidRequest
@@ -43,20 +44,20 @@ NAMED = [
 ]
 
 
-@pytest.mark.parametrize(("name", "secret"), NAMED)
+@each("name, secret", NAMED)
 def test_the_name_of_a_field_makes_its_value_a_secret(name: str, secret: str) -> None:
     assert redact_value({name: secret, "other": secret.upper()}).value[name] == SECRET_MARK
 
 
-@pytest.mark.parametrize(("name", "secret"), NAMED)
+@each("name, secret", NAMED)
 def test_a_secret_name_works_in_pairs_lists_and_command_lines(name: str, secret: str) -> None:
     assert redact_value([{"name": name, "value": secret}]).value == [{"name": name, "value": SECRET_MARK}]
     assert redact_value({name: [secret]}).value == {name: [SECRET_MARK]}
     assert redact_value(["run", f"--{name}", secret]).value == ["run", f"--{name}", SECRET_MARK]
 
 
-@pytest.mark.parametrize(
-    ("name", "value"),
+@each(
+    "name, value",
     [
         ("password", "required"),
         ("password", ""),
@@ -135,7 +136,7 @@ def test_json_inside_a_text_is_left_to_the_letter_when_it_holds_no_secret() -> N
     assert redact_text(text).value == text
 
 
-@pytest.mark.parametrize(
+@each(
     "text",
     [
         '{"password":"hunter2xx","n":1}',
@@ -159,7 +160,7 @@ def test_non_ascii_json_is_written_as_it_came() -> None:
     assert redact_text('{"\\u540d": "x", "password": "hunter2xx"}').value.startswith('{"\\u540d"')
 
 
-@pytest.mark.parametrize(
+@each(
     "text",
     [
         '{"password": "hunter2xx", "n": 1e999}',
@@ -182,7 +183,7 @@ def test_tuples_stay_tuples_and_values_are_not_changed_in_place() -> None:
     assert value[0]["password"] == "hunter2xx"
 
 
-@pytest.mark.parametrize("value", [b"password=hunter2xx", {"a": datetime(2026, 1, 1)}, [{1, 2}], object()])  # noqa: DTZ001
+@each("value", [b"password=hunter2xx", {"a": datetime(2026, 1, 1)}, [{1, 2}], object()])  # noqa: DTZ001
 def test_a_value_that_is_no_json_is_refused_without_being_shown(value: Any) -> None:
     with pytest.raises(InvalidRequest) as caught:
         redact_value(value)

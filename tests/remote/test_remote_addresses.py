@@ -9,6 +9,7 @@ import httpx
 import pytest
 from hypothesis import given, strategies as st
 from model_server import ANSWER, INSTRUCTION, KEY, TEXT, ModelServer
+from rows import each
 
 from holdfast.core.errors import InvalidSettings, UpstreamFailed
 from holdfast.core.model import CleanText
@@ -27,8 +28,8 @@ def ask(summarizer: Summarizer) -> str:
     return summarizer.complete(CleanText(INSTRUCTION), CleanText(TEXT), max_tokens=300)
 
 
-@pytest.mark.parametrize(
-    ("url", "words"),
+@each(
+    "url, words",
     [
         ("ftp://example.com/v1", "http"),
         ("file:///etc/passwd", "http"),
@@ -57,7 +58,7 @@ def ask(summarizer: Summarizer) -> str:
         ("http://169.254.169.254./", "link-local"),
     ],
 )
-@pytest.mark.parametrize("keyed", [True, False])
+@each("keyed", [True, False])
 def test_a_base_url_that_nothing_may_be_sent_to_is_invalid(url: str, words: str, keyed: bool) -> None:
     with pytest.raises(InvalidSettings, match=words) as caught:
         checked_site(SETTING, url, keyed=keyed)
@@ -65,14 +66,14 @@ def test_a_base_url_that_nothing_may_be_sent_to_is_invalid(url: str, words: str,
     assert "hunter2" not in str(caught.value)
 
 
-@pytest.mark.parametrize("url", ["http://8.8.8.8/v1", "http://[2001:4860:4860::8888]/v1", "http://100.64.0.9/v1"])
+@each("url", ["http://8.8.8.8/v1", "http://[2001:4860:4860::8888]/v1", "http://100.64.0.9/v1"])
 def test_plain_http_to_a_public_address_is_refused_only_with_a_key(url: str) -> None:
     with pytest.raises(InvalidSettings, match="plain http"):
         checked_site(SETTING, url, keyed=True)
     assert checked_site(SETTING, url, keyed=False).url.scheme == "http"
 
 
-@pytest.mark.parametrize(
+@each(
     "url",
     [
         "http://127.0.0.1:11434/v1",

@@ -18,6 +18,7 @@ from model_server import (
     openai_reply,
     reply,
 )
+from rows import each
 
 from holdfast.core.errors import UpstreamFailed
 from holdfast.core.model import CleanText
@@ -143,7 +144,7 @@ def test_garbage_is_a_fault_and_is_not_asked_for_again(body: bytes, summarizer_f
     assert len(server.seen) == 1
 
 
-@pytest.mark.parametrize("reason", ["stop", "eos", None])
+@each("reason", ["stop", "eos", None])
 def test_a_compatible_server_may_name_the_end_as_it_likes(reason: str | None) -> None:
     assert answer_in(openai_reply(finish_reason=reason), openai.COMPATIBLE) == ANSWER
 
@@ -193,6 +194,6 @@ def test_no_shape_of_answer_is_anything_but_text_or_a_failure(
     assert isinstance(answer, Failure) or (isinstance(answer, str) and answer.strip())
 
 
-@pytest.mark.parametrize("dialect", DIALECTS)
+@each("dialect", DIALECTS)
 def test_another_apis_answer_is_malformed(dialect: Dialect) -> None:
     assert answer_in({"error": {"message": "no"}}, dialect) == MALFORMED

@@ -6,6 +6,7 @@ import dataclasses
 
 import pytest
 from model_server import KEY
+from rows import each
 from still_time import NoChance, StillClock
 
 from holdfast.core.errors import InvalidSettings
@@ -53,7 +54,7 @@ def test_a_trailing_slash_does_not_make_the_openai_url_a_local_model() -> None:
     assert chosen(openai_url="https://api.openai.com/v1/") is None
 
 
-@pytest.mark.parametrize("provider", ["anthropic", "openai", "gemini"])
+@each("provider", ["anthropic", "openai", "gemini"])
 def test_a_named_provider_without_its_key_is_invalid(provider: str) -> None:
     with pytest.raises(InvalidSettings) as caught:
         chosen(llm=provider)
@@ -68,7 +69,7 @@ def test_the_model_setting_overrides_the_default() -> None:
     assert name_of(anthropic_key=KEY, llm_model="claude-opus-5") == "anthropic/claude-opus-5"
 
 
-@pytest.mark.parametrize("key", ["line\nbreak" + KEY, KEY + "é", "two words " + KEY, "\x00" + KEY])
+@each("key", ["line\nbreak" + KEY, KEY + "é", "two words " + KEY, "\x00" + KEY])
 def test_a_key_that_no_header_can_carry_is_invalid_and_not_shown(key: str) -> None:
     with pytest.raises(InvalidSettings) as caught:
         chosen(llm="gemini", gemini_key=key)

@@ -12,6 +12,7 @@ import numpy as np
 import pytest
 from hypothesis import given, strategies as st
 from model_server import KEY, ModelServer, numbers_of, openai_vectors, reply
+from rows import each
 from still_time import NoChance, Pauses, StillClock
 
 from holdfast.core.errors import InvalidSettings, UpstreamFailed
@@ -123,7 +124,7 @@ def test_half_a_surrogate_pair_is_sent_as_json_writes_it(embedder_for: Make, ser
     assert embedder_for().embed(["a\ud800b"]).shape == (1, 1536)
 
 
-@pytest.mark.parametrize("dims", [1, 256, 768, 1536, 3072, 8192])
+@each("dims", [1, 256, 768, 1536, 3072, 8192])
 def test_requests_are_small_enough_for_their_answers(dims: int) -> None:
     for dialect in (GEMINI, OPENAI):
         count = texts_per_request(dialect, dims, MAX_ANSWER_BYTES)

@@ -9,6 +9,7 @@ from typing import Any
 
 import pytest
 from hypothesis import given, strategies as st
+from rows import each
 from starlette.applications import Starlette
 from starlette.requests import ClientDisconnect
 from starlette.routing import Route, Router
@@ -101,7 +102,7 @@ def ask(
 OPEN = AdmissionControl(hello, settings())
 
 
-@pytest.mark.parametrize(
+@each(
     "host",
     [
         "localhost",
@@ -118,7 +119,7 @@ def test_a_name_of_this_machine_is_answered_at_any_port(host: str) -> None:
     assert ask(OPEN, host=host).status == 200
 
 
-@pytest.mark.parametrize(
+@each(
     "host",
     [
         "evil.test",
@@ -140,7 +141,7 @@ def test_a_name_that_was_pointed_at_this_machine_is_refused(host: str) -> None:
     assert ask(OPEN, host=host, kind="websocket").messages[0]["type"] == "websocket.close"
 
 
-@pytest.mark.parametrize(
+@each(
     "host",
     ["", " ", "a b", "localhost:", "localhost:x", "localhost:3111:1", "[::1", "user@localhost", "localhost/"],
 )
@@ -207,7 +208,7 @@ FOREIGN = [
 ]
 
 
-@pytest.mark.parametrize("origin", ALLOWED)
+@each("origin", ALLOWED)
 def test_an_allowed_page_is_answered_with_its_own_origin_and_never_a_star(origin: str) -> None:
     reply = ask(OPEN, ("origin", origin), ("sec-fetch-site", "cross-site"))
     assert reply.status == 200
@@ -218,7 +219,7 @@ def test_an_allowed_page_is_answered_with_its_own_origin_and_never_a_star(origin
     assert ask(OPEN, ("origin", origin), kind="websocket").messages[0]["type"] == "websocket.accept"
 
 
-@pytest.mark.parametrize("origin", FOREIGN)
+@each("origin", FOREIGN)
 def test_a_foreign_page_is_refused_by_http_and_by_websocket(origin: str) -> None:
     reply = ask(OPEN, ("origin", origin))
     assert (reply.status, reply.json["reason"]) == (403, "origin_not_allowed")
@@ -292,7 +293,7 @@ def test_too_many_too_large_and_too_long_are_refused() -> None:
     assert ask(OPEN, query="q=" + "a" * 16_000).status == 413
 
 
-@pytest.mark.parametrize("bad", ["%ff", "a%00b", "%ed%a0%80"])
+@each("bad", ["%ff", "a%00b", "%ed%a0%80"])
 def test_a_url_that_decoding_would_change_is_refused(bad: str) -> None:
     assert ask(OPEN, path=f"/{bad}").status == 400
     assert ask(OPEN, query=f"q={bad}").status == 400

@@ -12,6 +12,7 @@ from typing import Any
 import pytest
 from hashing_embedder import HashingEmbedder
 from patience import WAIT_SECONDS
+from rows import each
 from starlette.types import Receive, Scope, Send
 from world import StillClock, World
 
@@ -55,7 +56,7 @@ def test_time_without_a_request_is_idle_time() -> None:
     assert usage.idle_seconds() == 90
 
 
-@pytest.mark.parametrize("kind", ["http", "websocket"])
+@each("kind", ["http", "websocket"])
 def test_a_server_is_not_idle_while_a_request_or_a_socket_is_open(kind: str) -> None:
     clock = StillClock()
     usage = _usage(clock, seconds=3_600)

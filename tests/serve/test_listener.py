@@ -19,6 +19,7 @@ from typing import Any
 
 import pytest
 from patience import WAIT_SECONDS, until
+from rows import each
 from starlette.types import Receive, Scope, Send
 from websockets.exceptions import ConnectionClosed
 from websockets.sync.client import connect
@@ -214,7 +215,7 @@ def test_a_port_in_use_is_named_together_with_the_way_to_choose_another(server: 
     assert "--port" in caught.value.hint
 
 
-@pytest.mark.parametrize("host", ["0.0.0.0", "::", ""])
+@each("host", ["0.0.0.0", "::", ""])
 def test_nothing_beyond_this_machine_is_bound_without_a_secret(host: str) -> None:
     with pytest.raises(InvalidSettings, match="no secret") as caught:
         bind(host, 0, exposed=False)
@@ -233,7 +234,7 @@ def test_every_address_is_bound_with_a_secret_and_the_url_is_one_that_can_be_ope
     assert url.startswith("http://127.0.0.1:")
 
 
-@pytest.mark.parametrize("host", ["no.such.host.invalid", "192.0.2.1", "bad host"])
+@each("host", ["no.such.host.invalid", "192.0.2.1", "bad host"])
 def test_an_address_that_is_not_of_this_machine_is_refused(host: str) -> None:
     with pytest.raises(InvalidSettings, match=host):
         bind(host, 0, exposed=True)
@@ -603,7 +604,7 @@ print("closed", flush=True)
 """
 
 
-@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT])
+@each("number", [signal.SIGTERM, signal.SIGINT])
 def test_a_signal_stops_the_server_and_what_comes_after_it_still_runs(number: signal.Signals) -> None:
     here = Path(__file__).resolve()
     folders = [here.parent, here.parents[1], here.parents[2] / "src"]

@@ -12,6 +12,7 @@ from typing import Any
 import httpx
 import pytest
 from hypothesis import given, strategies as st
+from rows import each
 from world import World, running
 
 from holdfast.core.metrics import BY_NAME, METRICS, MOST_SERIES, OTHER, Metric, Metrics, gauge
@@ -168,8 +169,8 @@ def test_a_counter_without_labels_is_there_before_it_counts() -> None:
     assert value(parse(text_of(Metrics())), "holdfast_events_sent_total") == 0
 
 
-@pytest.mark.parametrize(
-    ("name", "labels"),
+@each(
+    "name, labels",
     [
         ("holdfast_no_such_total", {}),
         ("holdfast_snapshot_total", {"operation": "create"}),
@@ -335,7 +336,7 @@ def test_flows_count_on_the_engine(world: World) -> None:
 # What is declared
 
 
-@pytest.mark.parametrize("metric", METRICS, ids=lambda metric: metric.name)
+@each("metric", METRICS)
 def test_a_metric_is_documented_with_its_kind_and_labels(metric: Metric) -> None:
     page = (DOCS / "metrics.md").read_text(encoding="utf-8")
     line = next(line for line in page.splitlines() if line.startswith(f"| `{metric.name}` |"))
@@ -350,7 +351,7 @@ def test_no_other_metric_is_documented() -> None:
     assert set(re.findall(r"^\| `(\w+)` \|", page, re.MULTILINE)) == set(BY_NAME)
 
 
-@pytest.mark.parametrize("metric", METRICS, ids=lambda metric: metric.name)
+@each("metric", METRICS)
 def test_a_metric_is_named_as_prometheus_asks(metric: Metric) -> None:
     assert re.fullmatch(r"(holdfast|process)_[a-z_]+", metric.name)
     assert metric.name.endswith("_total") == (metric.kind == "counter")

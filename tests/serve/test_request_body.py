@@ -8,6 +8,7 @@ from collections.abc import Awaitable, Callable, Coroutine
 from typing import Any
 
 import pytest
+from rows import each
 from starlette.types import Message
 
 from holdfast.core.errors import InvalidRequest, RequestTimeout, TooLarge, UnsupportedMedia
@@ -78,12 +79,12 @@ def test_a_request_without_a_body_is_not_waited_for_and_needs_no_content_type() 
     assert read([CHUNKED], part(b"")) == b""
 
 
-@pytest.mark.parametrize("media", ["application/json", "Application/JSON; charset=utf-8", "application/ld+json"])
+@each("media", ["application/json", "Application/JSON; charset=utf-8", "application/ld+json"])
 def test_a_body_that_is_declared_as_json_is_taken(media: str) -> None:
     assert read([(b"content-type", media.encode()), of_length(2)], part(b"{}")) == b"{}"
 
 
-@pytest.mark.parametrize(
+@each(
     "media",
     [
         "text/plain",
@@ -107,7 +108,7 @@ def test_a_body_without_a_content_type_is_refused() -> None:
         read([CHUNKED], part(b"{}"))
 
 
-@pytest.mark.parametrize("coding", [b"gzip", b"br", b"identity, gzip", b"x-unknown"])
+@each("coding", [b"gzip", b"br", b"identity, gzip", b"x-unknown"])
 def test_a_compressed_body_is_refused_before_it_is_read(coding: bytes) -> None:
     with pytest.raises(UnsupportedMedia, match="compressed"):
         read([JSON, of_length(2), (b"content-encoding", coding)])
@@ -128,7 +129,7 @@ def test_a_body_of_unknown_length_is_refused_as_soon_as_it_is_too_large() -> Non
     assert len(read([JSON, CHUNKED], part(b"x" * 60, True), part(b"x" * 40))) == 100
 
 
-@pytest.mark.parametrize("length", [b"-1", b"+5", b"0x10", b"1e3", b"", b"9" * 30])
+@each("length", [b"-1", b"+5", b"0x10", b"1e3", b"", b"9" * 30])
 def test_a_content_length_that_is_not_a_number_is_refused(length: bytes) -> None:
     with pytest.raises(InvalidRequest):
         read([JSON, (b"content-length", length)])

@@ -12,6 +12,7 @@ from pathlib import Path
 import pytest
 from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
 from hypothesis import given, strategies as st
+from rows import each
 
 from holdfast.core.didkey import InvalidDidKey, did_of, public_key, public_of, sign, verify_signature
 from holdfast.core.errors import Conflict, DataDamaged, InvalidRequest, NotFound, StorageFailed
@@ -102,8 +103,8 @@ def test_the_points_of_small_order_are_those() -> None:
     assert sorted(order((x, y)) for y in SMALL_Y for x in roots(y)) == [1, 2, 4, 4, 8, 8, 8, 8]
 
 
-@pytest.mark.parametrize("y", [*SMALL_Y, P, P + 1, 2**255 - 1])
-@pytest.mark.parametrize("sign_bit", [0, 1])
+@each("y", [*SMALL_Y, P, P + 1, 2**255 - 1])
+@each("sign_bit", [0, 1])
 def test_a_key_that_signs_anything_or_is_spelled_twice_is_no_key(y: int, sign_bit: int) -> None:
     did = encoded(b"\xed\x01" + (y | sign_bit << 255).to_bytes(32, "little"))
 
@@ -119,7 +120,7 @@ def test_a_signature_that_needs_no_secret_is_refused() -> None:
     assert not verify_signature(did_of(neutral), b"anything", base64.urlsafe_b64encode(forged).decode().rstrip("="))
 
 
-@pytest.mark.parametrize(
+@each(
     "did",
     [
         "",
@@ -138,7 +139,6 @@ def test_a_signature_that_needs_no_secret_is_refused() -> None:
         "did:key:z1" + DID[9:],
         "did:key:z" + "z" * 1_000_000,
     ],
-    ids=range(15),
 )
 def test_what_is_no_ed25519_did_is_refused(did: str) -> None:
     with pytest.raises(InvalidDidKey):

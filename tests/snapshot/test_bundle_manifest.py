@@ -12,6 +12,7 @@ import orjson
 import pytest
 from bundles import ID, SECOND
 from hypothesis import given, strategies as st
+from rows import each
 from world import NOON
 
 from holdfast.core.didkey import did_of, sign
@@ -57,7 +58,7 @@ def test_a_space_anywhere_outside_of_strings_is_refused(value: Any, at: int, spa
     assert found != value, "a space was taken for nothing"
 
 
-@pytest.mark.parametrize(
+@each(
     "data",
     [
         b'{"a":1,"a":1}',
@@ -88,7 +89,7 @@ def test_json_with_another_spelling_is_refused(data: bytes) -> None:
         canonical.loads(data)
 
 
-@pytest.mark.parametrize("value", [1.5, float("nan"), 2**64, "\ud800", b"x", {1: 2}, ("a",), {"a": {1}}, object()])
+@each("value", [1.5, float("nan"), 2**64, "\ud800", b"x", {1: 2}, ("a",), {"a": {1}}, object()])
 def test_what_has_no_one_spelling_is_not_written(value: Any) -> None:
     with pytest.raises(Malformed):
         canonical.dumps({"a": value})
@@ -124,7 +125,7 @@ def test_a_plain_manifest_is_read_as_it_was_written() -> None:
     assert read_manifest(manifest_bytes(signed)) == signed
 
 
-@pytest.mark.parametrize("manifest", [plain(), encrypted()], ids=["plain", "encrypted"])
+@each("manifest", [plain(), encrypted()])
 def test_what_was_read_gives_the_same_bytes_to_write_and_to_sign(manifest: Manifest) -> None:
     data = manifest_bytes(manifest)
 
@@ -153,7 +154,7 @@ def test_the_signature_covers_everything_but_itself() -> None:
 IDENTITY = plain().identity
 
 
-@pytest.mark.parametrize(
+@each(
     "changed",
     [
         plain(identity=replace(IDENTITY, tenant="x")),
@@ -186,7 +187,7 @@ def altered(**changes: Any) -> bytes:
     return canonical.dumps({**orjson.loads(manifest_bytes(plain())), **changes}, newline=True)
 
 
-@pytest.mark.parametrize(
+@each(
     "changes",
     [
         {"format": "other"},
@@ -241,14 +242,13 @@ def altered(**changes: Any) -> bytes:
         {"signer": DID, "signature": "x"},
         {"signer": DID, "signature": SIGNATURE + "=="},
     ],
-    ids=str,
 )
 def test_a_manifest_with_such_a_field_is_damaged(changes: dict[str, Any]) -> None:
     with pytest.raises(SnapshotDamaged):
         read_manifest(altered(**changes))
 
 
-@pytest.mark.parametrize("field", sorted(orjson.loads(manifest_bytes(plain()))))
+@each("field", sorted(orjson.loads(manifest_bytes(plain()))))
 def test_a_manifest_without_one_of_its_fields_is_damaged(field: str) -> None:
     shape = orjson.loads(manifest_bytes(plain()))
     del shape[field]
@@ -262,7 +262,7 @@ def test_a_newer_format_is_too_new_whatever_else_it_has() -> None:
         read_manifest(altered(version=3, something="new", artifacts="elsewhere"))
 
 
-@pytest.mark.parametrize(
+@each(
     "manifest",
     [
         plain(identity=replace(IDENTITY, label="\ud800")),
@@ -329,7 +329,7 @@ def test_a_long_list_taken_in_pieces_is_what_the_whole_is_whatever_its_texts_hol
         assert canonical.dumps_long({**value, "artifacts": []}, long, rows, newline=True) == whole
 
 
-@pytest.mark.parametrize(
+@each(
     "spoilt",
     [
         b'{"artifacts":[{"kind":"a"},{"kind":"b" }],"body":1}',

@@ -15,6 +15,7 @@ import httpx
 import pytest
 from flows import OLD, Cli
 from patience import WAIT_SECONDS
+from rows import each
 from world import World, running
 
 from holdfast.cli.command_table import endpoint
@@ -56,7 +57,7 @@ def test_a_command_makes_the_path_of_a_bundle_absolute_before_it_is_sent(
     assert sent == [str(tmp_path / name) for name in names]
 
 
-@pytest.mark.parametrize("name", [ID, "000042", "latest", "now", f"{ID}.tar", "notes.json", "x.age", "x.sha256"])
+@each("name", [ID, "000042", "latest", "now", f"{ID}.tar", "notes.json", "x.age", "x.sha256"])
 def test_an_id_is_no_path(name: str) -> None:
     assert not is_bundle_path(name)
     assert from_here(endpoint("snapshot_verify"), {"id": name}) == {"id": name}

@@ -15,6 +15,7 @@ import pytest
 import zstandard
 from bundles import SMALL, Sealed, seal
 from forging import alter, artifact, compress, entry, forge, forge_tar, tar_of
+from rows import each
 
 from holdfast.core.errors import SnapshotDamaged, StorageFailed
 from holdfast.snapshot.bundle import canonical, tar_header
@@ -175,7 +176,7 @@ def test_anything_but_one_whole_plain_frame_is_refused(tmp_path: Path, trick: st
     refused(forge(tmp_path, FRAME_TRICKS[trick](tar), GOOD, encrypted), tmp_path)
 
 
-@pytest.mark.parametrize("cut", [1, 2, 3, 5, 7, 64])
+@each("cut", [1, 2, 3, 5, 7, 64])
 def test_a_frame_is_walked_alike_however_it_is_cut(cut: int) -> None:
     frame = compress(bytes(range(256)) * 4000)
     source = io.BytesIO(frame)

@@ -7,6 +7,7 @@ from pathlib import Path
 import orjson
 import pytest
 from hypothesis import given, settings, strategies as st
+from rows import each
 from world import World
 
 from holdfast.core.errors import Fault, SnapshotDamaged, SnapshotTooNew, VaultFull
@@ -69,7 +70,7 @@ def test_a_newer_form_is_told_from_a_damaged_one() -> None:
         about_of({ABOUT: "nothing"})
 
 
-@pytest.mark.parametrize(
+@each(
     "line",
     [
         "not json",

@@ -49,6 +49,16 @@ def test_random_drills_are_of_snapshots_and_of_moments(tmp_path: Path) -> None:
     assert {one["moment"] is None for one in drilled} == {True, False}
 
 
+def test_a_journal_without_any_snapshot_is_drilled_too(tmp_path: Path) -> None:
+    home = Journaled(tmp_path / "memory", tmp_path / "vault")
+    for number in range(3):
+        home.remember(f"Fact {number}.")
+        home.piece()
+    drilled = [home.call("drill")["drill"] for _ in range(3)]
+
+    assert [(one["outcome"], one["snapshot"]) for one in drilled] == [("restored", "")] * 3
+
+
 def test_a_moment_that_cannot_be_restored_is_an_alarm(tmp_path: Path) -> None:
     home = journaled(tmp_path)
     flip_bit(journal_objects(tmp_path / "vault")[-1], 700)

@@ -10,6 +10,7 @@ from pathlib import Path
 import pytest
 from flows import NEW, OLD, STRANGER, Cli, identity_file, recipient
 from hypothesis import given, strategies as st
+from rows import each
 
 from holdfast.core.errors import Conflict, InvalidRequest
 from holdfast.snapshot.keys.keyring import Keyring, Succession, read_succession
@@ -34,9 +35,7 @@ def typed(monkeypatch: pytest.MonkeyPatch, text: str) -> None:
     monkeypatch.setattr("sys.stdin", io.StringIO(text))
 
 
-@pytest.mark.parametrize(
-    ("seed", "words"), [(bytes(32), ZEROS), (b"\xff" * 32, ONES), (b"\x7f" * 32, WINNER)], ids=["00", "ff", "7f"]
-)
+@each("seed, words", [(bytes(32), ZEROS), (b"\xff" * 32, ONES), (b"\x7f" * 32, WINNER)])
 def test_words_are_those_of_the_standard(seed: bytes, words: str) -> None:
     assert words_of(seed) == words
     assert seed_of(words) == seed
@@ -58,7 +57,7 @@ def test_two_words_that_changed_places_are_noticed_and_none_is_shown() -> None:
     assert not set(words) & set(caught.value.message.split())
 
 
-@pytest.mark.parametrize("words", ["", "abandon " * 24, "abandon " * 23, "abandon " * 23 + "xyzzy", "ab " * 24])
+@each("words", ["", "abandon " * 24, "abandon " * 23, "abandon " * 23 + "xyzzy", "ab " * 24])
 def test_what_is_no_key_is_refused(words: str) -> None:
     with pytest.raises(InvalidRequest):
         seed_of(words)

@@ -6,6 +6,7 @@ from pathlib import Path
 
 import pytest
 from hypothesis import given, strategies as st
+from rows import each
 
 from holdfast.core.errors import InvalidRequest
 from holdfast.snapshot.repo.paths import new_id, parse_id, place_of, read_sidecar, repo_folder, sidecar, split_name
@@ -31,7 +32,7 @@ def test_every_new_id_can_be_read_again(sequence: int, now_ms: int, chance: str)
     assert split_name(f"{id}.tar.zst.age.sha256") == (id, ".tar.zst.age.sha256")
 
 
-@pytest.mark.parametrize(
+@each(
     "id",
     [
         "", "latest", ID[1:], f"0{ID}", f"{ID}0", f"{ID}\n", ID.upper(), ID.replace("-", "_"), f"../{ID}",
@@ -44,17 +45,13 @@ def test_what_is_no_id_is_refused(id: str) -> None:
     assert split_name(f"{id}.tar.zst") is None
 
 
-@pytest.mark.parametrize(
-    ("sequence", "chance"), [(0, "9f86d0"), (-1, "9f86d0"), (10**12, "9f86d0"), (1, "9F86D0"), (1, "9f86d")]
-)
+@each("sequence, chance", [(0, "9f86d0"), (-1, "9f86d0"), (10**12, "9f86d0"), (1, "9F86D0"), (1, "9f86d")])
 def test_no_id_is_made_that_could_not_be_read(sequence: int, chance: str) -> None:
     with pytest.raises(InvalidRequest):
         new_id(sequence, 0, chance)
 
 
-@pytest.mark.parametrize(
-    "name", [ID, f"{ID}.tar", f".{ID}.tar.zst", f"{ID}.tar.zst.new", f"{ID}.tar.zst.sha256.sha256", "a"]
-)
+@each("name", [ID, f"{ID}.tar", f".{ID}.tar.zst", f"{ID}.tar.zst.new", f"{ID}.tar.zst.sha256.sha256", "a"])
 def test_other_files_are_not_a_snapshots(name: str) -> None:
     assert split_name(name) is None
 

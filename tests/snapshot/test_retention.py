@@ -8,6 +8,7 @@ from datetime import UTC, datetime
 
 import pytest
 from hypothesis import given, strategies as st
+from rows import each
 
 from holdfast.core.errors import InvalidRequest
 from holdfast.core.times import DAY_MS
@@ -81,8 +82,8 @@ def test_with_right_clocks_the_rules_are_restics(times: list[int], policy: Reten
         assert kept(plan(made, policy, times[-1])) == restic(made, policy) | {made[-1].id}
 
 
-@pytest.mark.parametrize(
-    ("rule", "days", "expected"),
+@each(
+    "rule, days, expected",
     [
         ("daily", [0, 0.2, 0.9, 1, 1.5, 2], [3, 5, 6]),
         ("weekly", [0, 1, 3.99, 4, 10.99, 11], [3, 5, 6]),  # Thursday; Monday begins the next ISO week
@@ -191,7 +192,7 @@ def test_those_made_by_hand_stay_and_take_no_place() -> None:
     assert dict(result.keep)["s2"] == ("by hand",)
 
 
-@pytest.mark.parametrize("rule", ["last", "within_days", "daily", "weekly", "monthly", "yearly"])
+@each("rule", ["last", "within_days", "daily", "weekly", "monthly", "yearly"])
 def test_a_negative_number_is_refused(rule: str) -> None:
     with pytest.raises(InvalidRequest):
         RetentionPolicy(**{rule: -1})

@@ -14,6 +14,7 @@ from pathlib import Path
 
 import pytest
 from patience import WAIT_SECONDS
+from rows import each
 
 from holdfast.context import CallContext
 from holdfast.core.disk import disk_fault, write_durably
@@ -131,7 +132,7 @@ def test_a_write_that_cannot_be_finished_leaves_the_old_bytes(tmp_path: Path, mo
     assert path.read_bytes() == b"old"
 
 
-@pytest.mark.parametrize("number", [28, 122])
+@each("number", [28, 122])
 def test_a_full_disk_is_told_apart_from_a_failing_one(number: int) -> None:
     assert isinstance(disk_fault(OSError(number, "full"), "write"), StorageFull)
     assert isinstance(disk_fault(OSError(5, "broken"), "write"), StorageFailed)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 from hypothesis import given, settings, strategies as st
+from rows import each
 
 from holdfast.store import kernel
 from holdfast.store.quantization import CodeTable, code_of
@@ -60,7 +61,7 @@ def test_places_fit_by_the_sum_of_numbers_times_steps(seed: int, rows: int, word
         assert fit(steps, places, numbers).tolist() == want.tolist()
 
 
-@pytest.mark.parametrize("position", [-5, -1, 4, 2**62])
+@each("position", [-5, -1, 4, 2**62])
 def test_a_place_that_is_not_there_is_refused(position: int) -> None:
     steps, numbers = np.zeros((4, 8), np.uint8), np.ones(16, np.int8)
     for fit in (kernel.fit, kernel.numpy_fit):

@@ -7,8 +7,8 @@ from collections.abc import Sequence
 from contextlib import suppress
 from typing import Any
 
-import pytest
 from hypothesis import assume, example, given, settings, strategies as st
+from rows import each
 from sample_records import TENANT, add, sample
 
 from holdfast.store.minhash import distinct_words, jaccard, keeps_all
@@ -148,8 +148,8 @@ def test_asking_for_few_gives_few(store: Store) -> None:
     assert near(store, "", limit=3) == []
 
 
-@pytest.mark.parametrize(
-    ("old", "new"),
+@each(
+    "old, new",
     [
         ("The code of the shed is 4711", "The code of the shed is 4712"),
         ("Anna likes green tea in the morning", "Ben likes green tea in the morning"),
@@ -175,8 +175,8 @@ def test_another_name_number_or_denial_says_something_else(old: str, new: str) -
     assert not keeps_all(old, new)
 
 
-@pytest.mark.parametrize(
-    ("old", "new"),
+@each(
+    "old, new",
     [
         ("The key lies under the stone", "The key lies under the third stone now"),
         ("Use JWT in the API", "Use JWT in the REST API"),

@@ -15,6 +15,7 @@ from patience import until
 from postgres_cluster import PASSWORD, Cluster, cluster
 from postgres_server import empty_schema
 from processes import environment, holdfast
+from rows import each
 from sample_records import TENANT, add
 from small_disks import disk_of
 from world import World
@@ -122,8 +123,8 @@ def test_a_server_without_a_free_connection(served, server: Cluster) -> None:  #
     assert_refused(found, StoreUnreachable, "no connection left")
 
 
-@pytest.mark.parametrize(
-    ("said", "words"),
+@each(
+    "said, words",
     [
         ("server does not support SSL, but SSL was required", "no TLS connection"),
         ("SSL error: certificate verify failed", "no TLS connection"),

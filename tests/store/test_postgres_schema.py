@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import json
+import re
 import threading
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import ExitStack
+from contextlib import ExitStack, suppress
 from pathlib import Path
 from typing import Any
 
@@ -14,8 +15,8 @@ import psycopg
 import pytest
 from patience import until
 from postgres_cluster import Cluster, cluster
-from postgres_server import as_admin, empty_schema, give_back, new_schema
-from sample_records import TENANT, sample
+from postgres_server import as_admin, copy_known_rows, empty_schema, give_back, new_schema
+from sample_records import TENANT, add, sample
 from world import World
 
 from holdfast.cli.main import main
@@ -24,7 +25,8 @@ from holdfast.store.port import Store
 from holdfast.store.postgres.pool import Connection
 from holdfast.store.postgres.schema import Step, known_steps, migrate
 from holdfast.store.postgres.store import PostgresStore
-from holdfast.store.tables import NOTES
+from holdfast.store.rows import shape_of
+from holdfast.store.tables import MEMORIES, NOTES, TABLES
 
 # A step as later versions will have them: what the version before does not know, and need not.
 ADDS = Step(
@@ -153,6 +155,66 @@ def test_the_version_before_goes_on_writing_while_a_step_is_taken(opened: Callab
     assert again.verify() == []
 
 
+class EarlierWriter:
+    """Writes notes as a server of an earlier schema does, until it is told to stop."""
+
+    def __init__(self, url: str):
+        self._url = url
+        self._stop = threading.Event()
+        self.written = 0
+
+    def run(self) -> None:
+        with psycopg.connect(self._url, autocommit=True) as db:
+            while not self._stop.is_set():
+                with suppress(psycopg.errors.DeadlockDetected), db.transaction():  # a step may come between: once more
+                    self._write(db)
+                    self.written += 1
+
+    def _write(self, db: psycopg.Connection[tuple[Any, ...]]) -> None:
+        ((space,),) = db.execute("SELECT live FROM tenants WHERE tenant = %s", (TENANT,)).fetchall()
+        db.execute("SELECT set_config('holdfast.space', %s, true)", (str(space),))
+        ((last,),) = db.execute("SELECT last_seq FROM spaces WHERE space = %s FOR UPDATE", (space,)).fetchall()
+        shape = shape_of(NOTES)
+        values = shape.encode(sample(NOTES, f"w{self.written}", last + 1))
+        marks = ", ".join(["%s"] * (len(values) + 2))
+        into = f"INSERT INTO notes (space, {', '.join(shape.columns)}, checksum) VALUES ({marks})"
+        db.execute(into.encode(), (space, *values, shape.checksum(values)))
+        db.execute("UPDATE spaces SET last_seq = %s WHERE space = %s", (last + 1, space))
+        tally = "UPDATE tallies SET rows = rows + 1, sum = sum + %s WHERE space = %s AND source = 'notes'"
+        db.execute(tally, (shape.checksum(values), space))
+
+    def stop(self) -> None:
+        self._stop.set()
+
+
+@pytest.mark.parametrize("steps", range(2, len(known_steps())))
+def test_the_data_of_an_earlier_schema_is_upgraded_under_writes(
+    opened: Callable[[str], PostgresStore], steps: int
+) -> None:
+    current, earlier = empty_schema(), empty_schema()
+    store = opened(current)
+    for table in TABLES:
+        add(store, table)
+    migrated(earlier, known_steps()[:steps])
+    copy_known_rows(current, earlier)
+    writer = EarlierWriter(earlier)
+    with ThreadPoolExecutor(1) as thread:
+        running = thread.submit(writer.run)
+        try:
+            until(lambda: writer.written > 2 or running.done(), "it writes before")
+            upgraded = opened(earlier)  # takes the steps
+            then = writer.written
+            until(lambda: writer.written > then + 2 or running.done(), "it writes after")
+        finally:
+            writer.stop()
+        running.result()
+    assert steps_taken(earlier) == list(range(1, len(known_steps()) + 1))
+    assert upgraded.verify() == []
+    assert upgraded.read().count(NOTES, TENANT) == writer.written + 1
+    assert len(upgraded.read().find(MEMORIES, TENANT)) == 1
+    note(upgraded, "by this version")
+
+
 def test_a_step_waits_for_a_long_transaction_without_holding_up_writers(opened: Callable[[str], PostgresStore]) -> None:
     url = empty_schema()
     store = opened(url)
@@ -197,6 +259,21 @@ def test_every_key_begins_with_the_space() -> None:
     # Which space is a tenant's, whether it is damaged, and which steps were taken, is read before a space is known.
     assert others == {"tenants", "damaged_spaces", "holdfast_schema"}
     assert len(first) > 60
+
+
+def test_the_guide_to_citus_names_every_table() -> None:
+    """Tables with a space are distributed by it; the others are named, or some statement would not find them."""
+    url = new_schema()
+    PostgresStore(url, lambda event: None).close()
+    sql = (
+        "SELECT c.relname FROM pg_class AS c WHERE c.relnamespace = current_schema()::regnamespace AND c.relkind = 'r' "
+        "AND NOT EXISTS (SELECT 1 FROM pg_attribute WHERE attrelid = c.oid AND attname = 'space' AND NOT attisdropped)"
+    )
+    with psycopg.connect(url) as db:
+        without = {name for (name,) in db.execute(sql)}
+    give_back(url)
+    guide = (Path(__file__).parents[2] / "docs" / "fleet.md").read_text("utf-8")
+    assert without == {*re.findall(r"create_reference_table\('(\w+)'\)", guide), "holdfast_schema"}
 
 
 # Plans

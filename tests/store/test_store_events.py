@@ -10,6 +10,7 @@ from typing import Any
 
 import pytest
 from hypothesis import given, settings, strategies as st
+from rows import each
 from sample_records import OTHER, TENANT, add, any_record, sample
 from store_places import Place
 from world import NOON, StillClock
@@ -57,7 +58,7 @@ def test_the_tables_of_memory_are_told_and_no_others() -> None:
     assert {table.name for table in TABLES if table.told} == {table.name for table in TOLD}
 
 
-@pytest.mark.parametrize("table", TABLES, ids=lambda table: table.name)
+@each("table", TABLES)
 def test_every_record_begins_with_its_keys(table: Table[Any]) -> None:
     assert shape_of(table).columns[: len(KEYS)] == KEYS
 

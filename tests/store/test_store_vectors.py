@@ -15,6 +15,7 @@ import numpy as np
 import pytest
 from hypothesis import given, settings, strategies as st
 from patience import WAIT_SECONDS
+from rows import each
 from sample_records import OTHER, SILENT, TENANT, add, sample
 from store_places import Place
 
@@ -600,8 +601,8 @@ def test_how_many_have_their_vector_is_told(store: Store, few: list[int]) -> Non
 # What is embedded
 
 
-@pytest.mark.parametrize(
-    ("title", "content", "text"),
+@each(
+    "title, content, text",
     [
         ("Use tabs", "Use tabs in Go", "Use tabs in Go"),
         ("Use…", "Use tabs in Go", "Use tabs in Go"),

@@ -6,6 +6,7 @@ import re
 
 import pytest
 from hypothesis import given, strategies as st
+from rows import each
 
 from holdfast.text.sentences import SENTENCE_CHARS, sentences
 
@@ -16,8 +17,8 @@ def texts(text: str) -> list[str]:
     return [one.text for one in sentences(text)]
 
 
-@pytest.mark.parametrize(
-    ("text", "found"),
+@each(
+    "text, found",
     [
         ("The port is 80. It moves soon!", ["The port is 80.", "It moves soon!"]),
         ("it broke again. no idea why", ["it broke again.", "no idea why"]),

@@ -8,6 +8,7 @@ from typing import Any
 
 import pytest
 from hypothesis import given, strategies as st
+from rows import each
 
 from holdfast.text.tokens import estimate
 
@@ -18,7 +19,7 @@ COUNTED = json.loads((Path(__file__).parent / "counted_tokens.json").read_text(e
 EMPTY = {"spaces", "tabs", "newlines"}
 
 
-@pytest.mark.parametrize("sample", COUNTED, ids=lambda sample: str(sample["kind"]))
+@each("sample", COUNTED)
 def test_the_estimate_is_near_the_dearest_count(sample: dict[str, Any]) -> None:
     dearest = max(sample["counts"].values())
     assert 0.93 * dearest <= estimate(sample["text"]) <= (1.7 if sample["kind"] in EMPTY else 1.35) * dearest + 1
@@ -42,6 +43,6 @@ def test_more_text_of_the_same_kind_costs_no_less(first: str, second: str) -> No
     assert estimate(f"{first}\n{second}") <= 3 * (estimate(first) + estimate(second) + 2)
 
 
-@pytest.mark.parametrize("piece", ["a", "A", "Aa", "1", " ", "\n", "-", "-=", "<a>", "é", "中", "\U0001f680", "aB3x"])
+@each("piece", ["a", "A", "Aa", "1", " ", "\n", "-", "-=", "<a>", "é", "中", "\U0001f680", "aB3x"])
 def test_long_runs_come_to_an_end(piece: str) -> None:
     assert estimate(piece * 50_000) > 0

@@ -8,6 +8,7 @@ class TestMyVault(Conformance):
 from __future__ import annotations
 
 import threading
+from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from functools import partial
 from io import BytesIO, RawIOBase
@@ -73,6 +74,15 @@ def names(vault: Vault, prefix: str = "") -> list[str]:
     return [one.name for one in vault.list(prefix)]
 
 
+def refuses(call: Callable[[str], object], name: str) -> bool:
+    """Whether the call says that this is no name."""
+    try:
+        call(name)
+    except InvalidRequest:
+        return True
+    return False
+
+
 class Conformance:
     @pytest.mark.parametrize("name", NAMES)
     @pytest.mark.parametrize("data", [b"", b"x", LARGE], ids=["empty", "small", "large"])
@@ -127,12 +137,12 @@ class Conformance:
         vault.put("a/b", BytesIO(b"whole"))
         assert read(vault, "a/b") == b"whole"
 
-    @pytest.mark.parametrize("name", ["a", "a/b", "a/b/c/d"])
-    def test_what_is_not_there_is_not_found(self, vault: Vault, name: str) -> None:
+    def test_what_is_not_there_is_not_found(self, vault: Vault) -> None:
         vault.put("a/b/c", BytesIO(b"x"))
 
-        with pytest.raises(NotFound):
-            vault.open(name)
+        for name in ("a", "a/b", "a/b/c/d"):
+            with pytest.raises(NotFound):
+                vault.open(name)
 
     def test_an_empty_vault_lists_nothing_and_finds_nothing(self, vault: Vault) -> None:
         assert list(vault.list()) == []
@@ -170,8 +180,7 @@ class Conformance:
             assert stream.read(10) == LARGE[:10]
             assert stream.read() == LARGE[10:]
 
-    @pytest.mark.parametrize("name", NOT_NAMES)
-    def test_what_is_no_name_is_refused(self, vault: Vault, name: str) -> None:
+    def test_what_is_no_name_is_refused(self, vault: Vault) -> None:
         for call in (
             vault.open,
             vault.stat,
@@ -180,16 +189,14 @@ class Conformance:
             lambda name: vault.put_all([parcel(name, b"x")]),
             lambda name: vault.replace(name, BytesIO(b"x"), "tag"),
         ):
-            with pytest.raises(InvalidRequest):
-                call(name)
+            assert [name for name in NOT_NAMES if not refuses(call, name)] == []
         assert names(vault) == []
 
-    @pytest.mark.parametrize("prefix", ["/", "../", "..", "a/../b", ".", "./a", "//", "a//b", "\0", "a b"])
-    def test_what_begins_no_name_is_refused(self, vault: Vault, prefix: str) -> None:
+    def test_what_begins_no_name_is_refused(self, vault: Vault) -> None:
         vault.put("a", BytesIO(b"x"))
 
-        with pytest.raises(InvalidRequest):
-            list(vault.list(prefix))
+        prefixes = ["/", "../", "..", "a/../b", ".", "./a", "//", "a//b", "\0", "a b"]
+        assert [one for one in prefixes if not refuses(lambda prefix: list(vault.list(prefix)), one)] == []
 
     def test_a_list_goes_on_after_any_name(self, vault: Vault) -> None:
         put = ["a", "a-b", "b/c", "b/d/e", "b/d-", "b-", "c/1", "c/2"]
@@ -209,12 +216,12 @@ class Conformance:
         assert (listed, listed.tag) == (looked, looked.tag) == (VaultObject("a/b", 5), looked.tag)
         assert looked.tag
 
-    @pytest.mark.parametrize("name", ["a", "a/b/c", "x"])
-    def test_a_look_at_nothing_is_not_found(self, vault: Vault, name: str) -> None:
+    def test_a_look_at_nothing_is_not_found(self, vault: Vault) -> None:
         vault.put("a/b", BytesIO(b"x"))
 
-        with pytest.raises(NotFound):
-            vault.stat(name)
+        for name in ("a", "a/b/c", "x"):
+            with pytest.raises(NotFound):
+                vault.stat(name)
 
     def test_all_are_put_in_their_order(self, vault: Vault) -> None:
         vault.put_all([parcel("a/2", b"two"), parcel("a/1", b""), parcel("b", LARGE)])

@@ -13,6 +13,7 @@ from struct import pack, unpack
 import pytest
 from conformance import names, parcel, read
 from object_server import APPENDER, BUCKET, LOCK_DAYS, LOCKED, STRANGER, WRITER, ObjectServer
+from rows import each
 from strict_proxy import StrictProxy
 
 from holdfast.core.errors import Conflict, InvalidSettings, NotFound, VaultRefused
@@ -144,7 +145,7 @@ def test_the_wrapper_removes_and_replaces_nothing(tmp_path: Path) -> None:
     assert read(vault, "a") == b"x"
 
 
-@pytest.mark.parametrize("text", ["s3://bucket/x", "gs://bucket", "az://container", "/some/folder"])
+@each("text", ["s3://bucket/x", "gs://bucket", "az://container", "/some/folder"])
 def test_the_setting_bounds_every_kind_of_vault(text: str) -> None:
     account = {"azure_account": "someone", "azure_key": "a2V5"}
     usual, bounded = (load({**account, "vault_append_only": value}, {}) for value in ("false", "true"))

@@ -10,6 +10,7 @@ from typing import BinaryIO, cast
 import pytest
 from conformance import read
 from object_server import BUCKET, READER, WRITER, ObjectServer
+from rows import each
 
 from holdfast.core.errors import Conflict, Fault, VaultDamaged, VaultRefused, VaultUnauthorized, VaultUnreachable
 from holdfast.core.ports import Upload, VaultObject
@@ -121,8 +122,8 @@ def test_a_connection_that_breaks_is_tried_again(
     assert read(vault, "a/big") == BIG
 
 
-@pytest.mark.parametrize(
-    ("status", "text", "expected"),
+@each(
+    "status, text, expected",
     [
         (412, "", "conflict"),
         (409, "ConditionalRequestConflict", "vault_busy"),

@@ -9,6 +9,7 @@ from pathlib import Path
 
 import pytest
 from conformance import read
+from rows import each
 
 from holdfast.core.errors import InvalidSettings
 from holdfast.settings import Settings, load
@@ -53,7 +54,7 @@ def test_a_url_names_a_vault_elsewhere_without_asking_it(text: str, place: str, 
     assert vault_from(text, known).place == place
 
 
-@pytest.mark.parametrize(
+@each(
     "text",
     [
         "", "vault", "./vault", "ftp://hunter2@host/x", "file://host/x", "file:///x?y", "file://", "file:vault",
@@ -69,7 +70,7 @@ def test_a_text_that_names_no_known_vault_is_refused_without_being_repeated(text
     assert "hunter2" not in f"{caught.value.message}{caught.value.hint}"
 
 
-@pytest.mark.parametrize(
+@each(
     "endpoint",
     ["http://example.org", "https://u:hunter2@example.org", "ftp://localhost", "http://169.254.169.254", "https://"],
 )
@@ -81,7 +82,7 @@ def test_an_endpoint_in_the_clear_or_with_a_password_is_refused(endpoint: str) -
         vault_from("hf://datasets/a/b", settings(hub_url=endpoint))
 
 
-@pytest.mark.parametrize("endpoint", ["http://127.0.0.1:9000", "http://minio:9000", "http://10.0.0.9", "https://x.org"])
+@each("endpoint", ["http://127.0.0.1:9000", "http://minio:9000", "http://10.0.0.9", "https://x.org"])
 def test_a_compatible_server_has_an_address_of_its_own(endpoint: str) -> None:
     assert vault_from("s3://bucket", settings(vault_endpoint=endpoint)).place == f"s3://bucket at {endpoint}"
 

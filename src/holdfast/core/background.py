@@ -5,7 +5,8 @@ from __future__ import annotations
 import threading
 from collections import Counter, deque
 from collections.abc import Callable, Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from typing import Any
 
 # Records counted between two writes: adding so many took 15 ms in a store of 20,000. What else is returned meanwhile
 # is not counted.
@@ -80,14 +81,22 @@ class JournalProgress:
 
     def __init__(self) -> None:
         self._lags: dict[str, JournalLag] = {}
+        self._others: dict[str, tuple[str, ...]] = {}
         self._lock = threading.Lock()
         self._records: dict[str, deque[tuple[tuple[str, int], int]]] = {}
 
     def report(self, tenant: str, lag: JournalLag) -> None:
         self._lags = {**self._lags, tenant: lag}
 
+    def report_others(self, tenant: str, notices: tuple[str, ...]) -> None:
+        """What other hosts write to the same journal, for people; none most of the time."""
+        self._others = {**self._others, tenant: notices}
+
+    def others(self, tenant: str) -> tuple[str, ...]:
+        return self._others.get(tenant, ())
+
     def clear(self) -> None:
-        self._lags = {}
+        self._lags, self._others = {}, {}
 
     def of(self, tenant: str) -> JournalLag | None:
         """None where no journal is written."""
@@ -113,6 +122,37 @@ class JournalProgress:
             while found and found[0][0] <= (line, number):
                 found.popleft()
             return sum(records for place, records in found if place > (line, number))
+
+
+@dataclass(frozen=True, slots=True)
+class FollowState:
+    """How far a copy that follows another host's memory is."""
+
+    vault: str  # where it reads the journal
+    host: str = ""  # whose; "" until that was seen
+    line: str = ""
+    number: int = 0  # of the last piece that it has
+    last_at: int | None = None  # when that was cut, by the clock of its host
+    reached: float | None = None  # by the steady clock: when all that the vault had was here
+    reached_ms: int | None = None  # the same by the clock
+    arrived: float | None = None  # by the steady clock: when a piece came last
+    fault: str = ""  # why it does not go on
+    hint: str = ""
+
+    def behind(self, steady: float) -> float | None:
+        """Seconds since this copy had all that the vault has; None if it never had since it was opened."""
+        return None if self.reached is None else max(0.0, steady - self.reached)
+
+
+class FollowProgress:
+    """What the thread that follows reports, and the turn that it and a promotion take."""
+
+    def __init__(self, state: FollowState):
+        self.state = state
+        self.turn = threading.Lock()
+
+    def report(self, **changed: Any) -> None:
+        self.state = replace(self.state, **changed)
 
 
 @dataclass(frozen=True, slots=True)

@@ -173,6 +173,13 @@ class RestorePending(Fault):
     hint = "Run holdfast doctor."
 
 
+class Following(Fault):
+    """This memory is a read-only copy that follows another host's. Nothing of this request was stored."""
+
+    code, http_status, exit_code, retryable = "following", 503, 64, True
+    hint = "Write to the host that it follows, or let this one take its place: holdfast promote"
+
+
 class StoreUnreachable(Fault):
     """The database server does not respond. Nothing of this request was acknowledged."""
 

@@ -66,6 +66,8 @@ METRICS: tuple[Metric, ...] = (
         "gauge",
         "Age of the newest intact snapshot; with several tenants, the oldest of these.",
     ),
+    Metric("holdfast_follow_behind_seconds", "gauge", "How long ago a copy had all that the vault has."),
+    Metric("holdfast_journal_other_lines", "gauge", "Hosts that write the same journal, and are not in this memory."),
     Metric("holdfast_journal_behind_seconds", "gauge", "How long the vault has lacked the oldest write that it lacks."),
     Metric("holdfast_journal_waiting_bytes", "gauge", "Bytes of the journal not yet in the vault."),
     Metric("holdfast_snapshots_waiting", "gauge", "Snapshots not yet copied to the vault."),

@@ -31,6 +31,7 @@ from holdfast.ops.server.second_brain import NOTE_OPERATIONS
 from holdfast.ops.snapshots.create import SNAPSHOTS
 from holdfast.ops.snapshots.damaged_generations import DAMAGED
 from holdfast.ops.snapshots.drill import DRILLS
+from holdfast.ops.snapshots.follow import FOLLOWING
 from holdfast.ops.snapshots.keys import KEY_OPERATIONS
 from holdfast.ops.snapshots.merge import MERGING
 from holdfast.ops.snapshots.nexo import FOREIGN
@@ -61,6 +62,7 @@ OPERATIONS: tuple[Operation, ...] = (
     *SNAPSHOTS,
     *RESTORING,
     *DRILLS,
+    *FOLLOWING,
     *MERGING,
     *DAMAGED,
     *REMOVING,

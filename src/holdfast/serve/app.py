@@ -20,6 +20,7 @@ from holdfast.core.metrics import MEDIA_TYPE
 from holdfast.engine import Engine
 from holdfast.ops.openapi import openapi
 from holdfast.serve.background.drill_schedule import DrillSchedule
+from holdfast.serve.background.follow_thread import FollowThread
 from holdfast.serve.background.journal_thread import JournalThreads
 from holdfast.serve.background.learning_thread import LearningThread
 from holdfast.serve.background.maintenance import Maintenance
@@ -61,6 +62,7 @@ class App:
         self.learning = LearningThread(engine)
         self.schedule = SnapshotSchedule(engine)
         self.journal = JournalThreads(engine)
+        self.follow = FollowThread(engine)
         self.drills = DrillSchedule(engine)
         self.spool = SpoolIntake(engine)
         self.broker = Broker(engine) if engine.settings.nats_url else None
@@ -108,6 +110,7 @@ class App:
         self.learning.start()
         self.schedule.start()
         self.journal.start()
+        self.follow.start()
         self.drills.start()
         self.spool.start()
         self.batcher.start()
@@ -119,6 +122,7 @@ class App:
         finally:
             if self.broker:
                 await asyncio.to_thread(self.broker.stop)
+            await asyncio.to_thread(self.follow.stop)
             await asyncio.to_thread(self.spool.stop)
             await asyncio.to_thread(self.drills.stop)
             await asyncio.to_thread(self.schedule.stop)

@@ -86,6 +86,10 @@ def _snapshots(engine: Engine) -> Iterator[str]:
     lags, now = engine.journal.all().values(), engine.clock.now_ms()
     yield from gauge("holdfast_journal_behind_seconds", {(): max(one.seconds(now) for one in lags)} if lags else {})
     yield from gauge("holdfast_journal_waiting_bytes", {(): sum(one.bytes for one in lags)} if lags else {})
+    others = [engine.journal.others(tenant) for tenant in tenants]
+    yield from gauge("holdfast_journal_other_lines", {(): sum(map(len, others))} if lags else {})
+    behind = engine.follow.state.behind(engine.clock.steady()) if engine.follow else None
+    yield from gauge("holdfast_follow_behind_seconds", {} if behind is None else {(): behind})
     yield from gauge("holdfast_snapshots_waiting", {(): sum(len(waiting(context)) for context in contexts)})
     yield from _drills(contexts)
     yield from _recall(contexts)

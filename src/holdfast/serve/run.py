@@ -74,7 +74,7 @@ class RunningServer:
             "pid": os.getpid(),
             "token": self._run_token,
             "onDemand": self._on_demand,
-            "settings": marks_of(self.engine.settings, self._run_token),
+            "settings": marks_of(self.engine.given, self._run_token),
         }
         self.engine.folder.announce(card)
         if self._on_demand:

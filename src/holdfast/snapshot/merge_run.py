@@ -20,6 +20,7 @@ from holdfast.snapshot.browse import laid_out
 from holdfast.snapshot.bundle.types import Manifest
 from holdfast.snapshot.create import CreateOptions
 from holdfast.snapshot.diff import NOW
+from holdfast.snapshot.journal.journal_replay import place_of_copy
 from holdfast.snapshot.merge.conflict_rules import Prefer
 from holdfast.snapshot.merge.records import MergedRecords, merge_into
 from holdfast.snapshot.repo.context import SnapshotContext
@@ -54,6 +55,7 @@ class MergeResult:
     generation: str | None = None  # None: nothing was changed
     before: str | None = None
     waiting: str | None = None  # why the vault has not got the snapshot of what was live
+    lines: tuple[str, ...] = ()  # of the journal, up to where it came in: line:number
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,6 +64,7 @@ class _MergeSide:
     database: Path  # private: it may be written to
     folder: Path  # its other members lie under it
     manifest: Manifest | None  # None: the memory as it is now
+    line: str = ""  # of the journal, and the last piece of it that is in it
     seq: int = 0  # how far the memory was written when it was captured
 
 
@@ -134,7 +137,9 @@ def _options(context: SnapshotContext, sides: Iterable[_MergeSide], named: Snaps
 @contextmanager
 def _then(context: SnapshotContext, named: SnapshotSelector) -> Iterator[_MergeSide]:
     with laid_out(context, named, reading=False) as laid:
-        yield _MergeSide(laid.manifest.identity.id, laid.database, laid.folder, laid.manifest)
+        place = place_of_copy(laid.manifest, laid.journal)
+        line = f"{place.line}:{place.number}" if place else ""
+        yield _MergeSide(laid.manifest.identity.id, laid.database, laid.folder, laid.manifest, line)
 
 
 @contextmanager
@@ -143,7 +148,7 @@ def _now(context: SnapshotContext) -> Iterator[_MergeSide]:
         database = staging / DATABASE
         captured = live_memory(context).capture(database, context.tenant)
         capture_around(context, staging, database, redact=context.settings.snapshot_redact)
-        yield _MergeSide(NOW, database, staging, None, captured.last_seq)
+        yield _MergeSide(NOW, database, staging, None, seq=captured.last_seq)
 
 
 class _MergeFiles:
@@ -198,7 +203,8 @@ class _MergeFiles:
         with self._context.repo.staging() as scratch:
             folders = tuple(one.name for one in diff_folders(self._a.folder, self._b.folder, scratch))
         base: Literal["a", "b"] = "a" if self._base is self._a else "b"
-        return MergeResult(self._a.name, self._b.name, base, done, folders, generation, before)
+        lines = tuple(one.line for one in (self._a, self._b) if one.line)
+        return MergeResult(self._a.name, self._b.name, base, done, folders, generation, before, lines=lines)
 
 
 def _made_live(

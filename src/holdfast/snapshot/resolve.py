@@ -15,7 +15,8 @@ from holdfast.core.ports import Vault
 from holdfast.snapshot.bundle.encryption import read_identities
 from holdfast.snapshot.bundle.manifest import is_id
 from holdfast.snapshot.bundle.types import Identity, Manifest, Report
-from holdfast.snapshot.journal.journal_moment import Moment, find_moment, has_journal
+from holdfast.snapshot.journal.journal_layout import is_line
+from holdfast.snapshot.journal.journal_moment import Moment, find_line, find_moment, has_journal
 from holdfast.snapshot.journal.journal_reader import Trust
 from holdfast.snapshot.journal.journal_replay import fetch_base
 from holdfast.snapshot.remote.cache_rebuild import forget
@@ -39,7 +40,7 @@ LOCAL_REPOSITORY = "shelf"  # as keyrings and cache keys on disk call it
 class SnapshotSelector:
     """What the caller specified about the snapshot to use."""
 
-    name: str  # an id, the beginning of one, `latest`, or a path
+    name: str  # an id, the beginning of one, `latest`, a path, or of what is in a vault a line of the journal
     vault: str | None = None
     identity: str | None = None  # a file
     allow_older: bool = False
@@ -50,6 +51,7 @@ class SnapshotSelector:
     trust: str | None = None  # a did:key that the caller trusts for this one
     moment: int | None = None  # the memory as it was then; `name` does not count
     partial: bool = False  # what the journal lacks, or what of it cannot be used, is accepted and reported
+    follows: bool = False  # the copy goes on from there: it notes which piece of the journal it has
     newest: bool = False  # it is the newest where it lies, so an older one is refused though its id was named
 
 
@@ -103,6 +105,9 @@ def _from_vault(context: SnapshotContext, named: SnapshotSelector, place: str, p
         moment = find_moment(vault, _trust(context, named), None, _folder(private), partial=named.partial)
         if moment.pieces:
             return _with_journal(context, vault, moment, repo, own=False)
+    if is_line(named.name):
+        moment = find_line(vault, _trust(context, named), named.name, _folder(private), partial=named.partial)
+        return _with_journal(context, vault, moment, repo, own=True)
     id, passed = _in_vault(context, vault, named.name)
     try:
         fetched = fetch(vault, context.tenant, context.agent, id, repo)

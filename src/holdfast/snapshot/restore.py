@@ -20,9 +20,12 @@ from holdfast.snapshot.bundle.types import Manifest
 from holdfast.snapshot.create import CreateOptions
 from holdfast.snapshot.damaged_generations import damaged_by_restore, keep_damaged, keep_rows, no_longer_copied
 from holdfast.snapshot.diff import MemoryDiff, compared, live_side, readable_side, side_of
+from holdfast.snapshot.journal.journal_layout import list_journal
 from holdfast.snapshot.journal.journal_moment import Moment
-from holdfast.snapshot.journal.journal_queue import note_origin
-from holdfast.snapshot.journal.journal_replay import line_of, replay
+from holdfast.snapshot.journal.journal_queue import journal_folder, note_origin
+from holdfast.snapshot.journal.journal_replay import line_of, place_of_copy, replay
+from holdfast.snapshot.journal.other_lines import last_of, note_held, note_known
+from holdfast.snapshot.remote.colony import is_colony
 from holdfast.snapshot.repo.context import SnapshotContext
 from holdfast.snapshot.repo.key_warnings import note_opened
 from holdfast.snapshot.repo.paths import repo_folder
@@ -52,7 +55,8 @@ from holdfast.snapshot.switch import (
 from holdfast.snapshot.sync.queue import offer_waiting
 from holdfast.store.data_folder import DATABASE, DataFolder, FolderLock
 from holdfast.store.engine_port import FrozenStore, OpenMemory
-from holdfast.store.portable import describe, prepare, take_along
+from holdfast.store.portable import describe, note_followed, prepare, take_along
+from holdfast.vault.restriction import ReadOnly
 
 Rows = tuple[tuple[str, int], ...]
 Names = tuple[str, ...]
@@ -161,6 +165,7 @@ def branch(context: SnapshotContext, named: SnapshotSelector, target: Path) -> R
 
 def plant(context: SnapshotContext, named: SnapshotSelector, folder: DataFolder) -> RestoreResult:
     """Begin an empty data folder with a snapshot; call it with that folder's lock held."""
+    past = _lines_in(context, named)
     with sought(context, named) as found:
         manifest = trusted(context, named, found)
         building = folder.new_generation()
@@ -172,8 +177,12 @@ def plant(context: SnapshotContext, named: SnapshotSelector, folder: DataFolder)
             shutil.rmtree(building / _BUNDLE)
             # A generation that is alone is live even before the pointer: what its folders are to become is noted first.
             intend(folder.home, folder.name_of(building), exchanges)
+            _note_place(context, named, found, manifest, building)
             name = folder.finish(building)
+        held = _held(manifest, found)
     note_origin(folder.home, context.tenant, context.agent, line_of(manifest, found.journal))
+    if past is not None:
+        note_known(journal_folder(folder.home, context.tenant, context.agent), {**past, **held})
     folder.switch(name)
     settle_folders(folder)
     swapped = tuple(one.live.name for one in exchanges)
@@ -207,12 +216,15 @@ def _restored(
                 later.append(keep_last(context, options))
             if not alone:
                 whole.extend(_take_along(context, building / DATABASE, old, damaged))
+            _note_place(context, named, found, manifest, building)
             for name in damaged:
                 keep_rows(context, live, name)
             keep_damaged(context.home, damaged)
             no_longer_copied(context.home)
             name = folder.finish(building)
             intend(context.home, name, exchanges)
+            for line, number in _held(manifest, found).items():
+                note_held(journal_folder(context.home, context.tenant, context.agent), line, number)
             return name
 
         name = switched(context, live, build)
@@ -225,6 +237,28 @@ def _restored(
         drop_kept(context, folder.drop_old())
     behind = alone or (bool(damaged) and whole != [True])
     return name, rows, tuple(one.live.name for one in exchanges), next(iter(later), None), behind
+
+
+def _lines_in(context: SnapshotContext, named: SnapshotSelector) -> dict[str, int] | None:
+    """The lines of the journal that are in the vault, each with its last piece: what comes later is not in what is
+    restored now, and will be noticed."""
+    if not named.vault or is_colony(named.vault):
+        return None
+    vault = ReadOnly(context.vault(named.vault))
+    return {line: last_of(objects) for line, objects in list_journal(vault, context.tenant, context.agent).items()}
+
+
+def _held(manifest: Manifest, found: ResolvedSnapshot) -> dict[str, int]:
+    place = place_of_copy(manifest, found.journal)
+    return {place.line: place.number} if place else {}
+
+
+def _note_place(
+    context: SnapshotContext, named: SnapshotSelector, found: ResolvedSnapshot, manifest: Manifest, building: Path
+) -> None:
+    """A copy that follows goes on from the last piece that it has."""
+    if named.follows and (place := place_of_copy(manifest, found.journal)) is not None:
+        note_followed(building / DATABASE, context.tenant, place)
 
 
 def _take_along(context: SnapshotContext, database: Path, old: FrozenStore | None, damaged: Names) -> Iterator[bool]:

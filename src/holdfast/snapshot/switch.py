@@ -11,11 +11,10 @@ from dataclasses import replace
 from pathlib import Path
 
 from holdfast.core.errors import Conflict, DataDamaged, Fault, IdentityNeeded
-from holdfast.core.model import Json, Lifecycle
 from holdfast.snapshot.bundle.encryption import recipient_beside, recipients_of
 from holdfast.snapshot.bundle.types import Manifest
 from holdfast.snapshot.create import CreateOptions, create_locked
-from holdfast.snapshot.repo.context import SnapshotContext
+from holdfast.snapshot.repo.context import SnapshotContext, no_listener
 from holdfast.snapshot.repo.latest import BY_RESTORE, RESTORE_LABEL
 from holdfast.snapshot.resolve import SnapshotSelector, identities_of
 from holdfast.snapshot.sources.capture import folders_of
@@ -89,11 +88,7 @@ def keep_last(context: SnapshotContext, options: CreateOptions) -> str | None:
         changed = is_changed(context)
     except DataDamaged:  # then `keep` decides, as it does for what it cannot read
         changed = True
-    return keep(replace(context, publish=_no_listener), options) if changed else None
-
-
-def _no_listener(kind: Lifecycle, body: Json) -> None:
-    """Publishes nothing."""
+    return keep(replace(context, publish=no_listener), options) if changed else None
 
 
 def _is_sound(context: SnapshotContext) -> bool:

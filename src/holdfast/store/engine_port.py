@@ -166,6 +166,15 @@ class OpenMemory(Memory, Protocol):
         ...
 
     @property
+    def own_store(self) -> Store:
+        """The same, also of a copy that follows another host: it takes what is derived, and what is followed."""
+        ...
+
+    def end_following(self) -> None:
+        """Be a memory of its own from now on, if this was a copy that follows another host."""
+        ...
+
+    @property
     def fleet(self) -> Fleet:
         """The servers that have this memory open."""
         ...

@@ -16,7 +16,7 @@ from holdfast.store.sqlite.files.capture import check_store, describe, sample_id
 from holdfast.store.sqlite.files.compare import TableDiff, compare_stores
 from holdfast.store.sqlite.files.coverage import count_covered
 from holdfast.store.sqlite.files.frozen_store import take_along
-from holdfast.store.sqlite.files.graft import prepare
+from holdfast.store.sqlite.files.graft import note_followed, prepare
 from holdfast.store.sqlite.files.past_store import PastStore, open_past, reopen_past
 from holdfast.store.sqlite.files.row_transfer import FileReader, FileVector, FileWriter
 from holdfast.store.sqlite.files.runtime_state import runtime_state
@@ -38,6 +38,7 @@ __all__ = (
     "count_covered",
     "describe",
     "make_empty",
+    "note_followed",
     "open_file",
     "open_past",
     "prepare",

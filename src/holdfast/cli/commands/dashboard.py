@@ -88,6 +88,10 @@ def print_dashboard(answer: Json, place: str, console: Console | None = None) ->
     out.head("Safety")
     out.line(_snapshots(answer["snapshots"]))
     out.line(f"restore: {proven(answer['snapshots']['drill'], answer['now'])}")
+    if (follow := answer.get("follow")) is not None:
+        behind = follow["behindSeconds"]
+        how = "not reached since it was opened" if behind is None else f"{behind:g} s behind"
+        out.line(f"follows: host {follow['host'] or 'unknown'}, {how}")
     out.line(f"index: {answer['index']['pending']:,} pending, model {answer['index']['model']}")
     if "disk" in answer:
         disk = answer["disk"]

@@ -57,6 +57,22 @@ def _add_serve(parser: argparse.ArgumentParser) -> None:
     )
 
 
+def _add_follow(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument(
+        "vault", metavar="VAULT", help="vault that the other host writes to: a folder, s3://, gs:// or az://"
+    )
+    parser.add_argument("--host", action=Once, help="address to listen on (127.0.0.1)")
+    parser.add_argument("--port", action=Once, help="port to listen on (3111); 0: any free port")
+    parser.add_argument("--identity", action=Once, help="file with the age identity that decrypts the journal")
+    parser.add_argument("--background", action="store_true", help="follow in the background, and return")
+
+
+def _follow(given: argparse.Namespace) -> int:
+    from holdfast.cli.commands.follow import follow
+
+    return follow(given)
+
+
 def _serve(given: argparse.Namespace) -> int:
     from holdfast.cli.commands.serve import serve
 
@@ -393,6 +409,12 @@ def holdfast_command() -> str:
 
 COMMANDS = (
     Command("serve", "Start the server.", _add_serve, _serve),
+    Command(
+        "follow",
+        "Serve a read-only copy of the memory that another host writes to a vault, seconds behind.",
+        _add_follow,
+        _follow,
+    ),
     Command("service install", "Install the server as a service of this user.", _add_dry_run, _service_install),
     Command("service status", "Show whether the service is installed and running.", _add_nothing, _service_status),
     Command("service remove", "Remove the service. The memory is kept.", _add_dry_run, _service_remove),

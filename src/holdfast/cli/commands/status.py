@@ -44,7 +44,8 @@ def _status(given: argparse.Namespace, settings: Settings) -> Json:
             return {**answer, "isFile": settings.folder.exists()}
     with connection_of(given, dataclasses.replace(settings, daemon=False)) as connection:
         seen = connection.call(endpoint("overview"), {"days": 1})
-    return {**answer, **{name: seen[name] for name in ("status", "version", "now", "counts", "snapshots", "warnings")}}
+    names = ("status", "version", "now", "counts", "snapshots", "warnings", "follow")
+    return {**answer, **{name: seen[name] for name in names if name in seen}}
 
 
 def lines_of(answer: Json) -> list[str]:
@@ -58,6 +59,8 @@ def lines_of(answer: Json) -> list[str]:
         file = answer["isFile"]
         return [*lines, "memory: none; the folder is a file" if file else f"memory: none yet. {with_folder(SAVE)}"]
     counts = ", ".join(f"{count:,} {name}" for name, count in answer["counts"].items())
+    if "follow" in answer:
+        lines.append(f"follows: {_follow(answer['follow'])}")
     lines += [f"memory: {counts or 'cannot be read'}", f"snapshots: {_snapshots(answer['snapshots'])}"]
     if answer["snapshots"]["newest"]:
         lines.append(f"restore: {proven(answer['snapshots']['drill'], answer['now'])}")
@@ -73,6 +76,15 @@ def _snapshots(state: Json) -> str:
     if newest is None:
         return "none on this machine"
     return f"{state['count']}, {size(state['bytes'])}; the last intact one is {age(newest['ageMs'])} old"
+
+
+def _follow(state: Json) -> str:
+    """Whom a copy follows, and how far behind."""
+    host = f"host {state['host']} in {state['vault']}" if state["host"] else state["vault"]
+    behind = state["behindSeconds"]
+    how = f"{behind:g} s behind" if behind is not None else "not reached since it was opened"
+    last = f"; its last write: {state['lastWriteAt']}" if state["lastWriteAt"] else ""
+    return f"{host}, {how}{last}"
 
 
 def _spool(waiting: Json) -> str:

@@ -15,7 +15,15 @@ OK = range(200, 300)
 # The server has read the request and will not take it, now or later.
 REFUSED = (400, 409, 413, 415, 422)
 # The server is there and has no memory that it could read or write; the event has to wait.
-UNAVAILABLE = ("restore_pending", "read_only", "data_damaged", "data_too_new", "storage_full", "storage_failed")
+UNAVAILABLE = (
+    "restore_pending",
+    "read_only",
+    "following",
+    "data_damaged",
+    "data_too_new",
+    "storage_full",
+    "storage_failed",
+)
 _LOOPBACK = frozenset({"127.0.0.1", "localhost", "::1"})
 
 

@@ -24,6 +24,7 @@ from holdfast.ops.framework.argument_texts import describe
 from holdfast.ops.framework.fields import CleanName, Name, collect_findings
 from holdfast.ops.framework.notices import news, words_only
 from holdfast.protocol.access import Viewer
+from holdfast.store.port import Tx
 from holdfast.store.quota.tenant_quota import Quota, QuotaStore
 
 Method = Literal["GET", "POST", "PATCH", "DELETE"]
@@ -120,6 +121,7 @@ class Operation:
     bulk: bool = False  # the request body may be as large as an import
     by_meaning: bool = False  # it finds less where search uses words only
     for_agent: bool = False  # agentId names whom the result is for, not who acts: a new token
+    copies: bool = False  # also of a copy that follows another host: nothing of the memory is changed
     tells: bool = False  # its answer reports what is wrong with the memory anyway
 
     @property
@@ -178,6 +180,8 @@ class Operation:
             InvalidRequest: an argument cannot be taken; the message names it, never its value.
         """
         self.allow(ctx)
+        if ctx.follow is not None and self.effect != "read" and not self.copies:
+            ctx.store.write(_nothing)  # refuses, and says whom it follows
         arguments = self._from_chat(ctx, arguments)
         with collect_findings() as found:
             request = self.read(arguments)
@@ -247,6 +251,10 @@ class Operation:
         if notice is None and self.by_meaning:
             notice = words_only(ctx)
         return {**answer, "notice": notice} if notice else answer
+
+
+def _nothing(tx: Tx) -> None:
+    """Writes nothing."""
 
 
 def _hints(run: Callable[..., Any]) -> dict[str, Any]:

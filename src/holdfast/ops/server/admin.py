@@ -23,6 +23,7 @@ from holdfast.ops.framework.answers import AuditShape, Success, TokenShape
 from holdfast.ops.framework.fields import CleanLine, CleanName, Name, Offset, limit
 from holdfast.ops.framework.operation import Nothing, Operation, Request, SeeingAll
 from holdfast.ops.server.features import flags
+from holdfast.ops.snapshots.follow import FollowShape, follow_shape
 from holdfast.ops.snapshots.restore import damaged_shape
 from holdfast.recall.check.check_report import request_check
 from holdfast.snapshot.damaged_generations import damaged_generations
@@ -100,6 +101,7 @@ class HealthAnswer(TypedDict):
     counts: dict[str, int]
     summarizer: str
     viewerPort: int
+    follow: NotRequired[FollowShape]  # of a read-only copy: whom it follows, and how far behind
     quota: NotRequired[dict[str, dict[str, int]]]  # records, bytes: of the tenant, where the settings limit them
     hint: NotRequired[str]  # what to do, while it is degraded
     warnings: NotRequired[list[str]]  # a drill that failed; for an admin: keys that may be lost
@@ -146,6 +148,8 @@ def health(ctx: CallContext, ask: Nothing) -> HealthAnswer:
         answer["hint"] = trouble.hint
     if measures["quota"]:
         answer["quota"] = measures["quota"]
+    if (follows := follow_shape(ctx)) is not None:
+        answer["follow"] = follows
     warnings = _health_warnings(ctx)
     return {**answer, "warnings": warnings} if warnings else answer
 
@@ -156,7 +160,8 @@ def _health_warnings(ctx: CallContext) -> list[str]:
     context = snapshot_context(ctx)
     drill = drill_status(context)
     alarm = [f"{drill.alarm}. {drill.remedy}"] if drill.alarm else []
-    return [*alarm, *(key_texts(context) if ctx.caller.may("admin") else [])]
+    others = ctx.journal.others(ctx.tenant) if ctx.caller.may("admin") else ()
+    return [*alarm, *others, *(key_texts(context) if ctx.caller.may("admin") else [])]
 
 
 _NOTHING_MEASURED: _Measures = {
@@ -450,6 +455,6 @@ ADMIN = (
         cli="token revoke",
         positional=("id",),
     ),
-    Operation(verify, "POST", "/verify", effect="write", scope="root", cli="verify", long=True),
+    Operation(verify, "POST", "/verify", effect="write", scope="root", cli="verify", long=True, copies=True),
     Operation(lesson_decay, "POST", "/lessons/decay", effect="write", scope="admin", cli="lesson decay"),
 )

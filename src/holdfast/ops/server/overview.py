@@ -17,6 +17,7 @@ from holdfast.core.times import DAY_MS, iso
 from holdfast.ops.framework.operation import ChatRequest, Nothing, Operation
 from holdfast.ops.server.admin import EventsHealth, HealthAnswer, IndexHealth, health
 from holdfast.ops.server.warnings import STORAGE, Measured, warnings
+from holdfast.ops.snapshots.follow import FollowShape
 from holdfast.recall.check.check_report import read_report
 from holdfast.recall.views.growth import Growth, growth
 from holdfast.snapshot.damaged_generations import damaged_generations, live_name
@@ -86,6 +87,7 @@ class OverviewAnswer(TypedDict):
     growth: GrowthAnswer
     index: IndexHealth
     events: EventsHealth
+    follow: NotRequired[FollowShape]
     quota: NotRequired[dict[str, dict[str, int]]]
     summarizer: str
     agentScope: str
@@ -122,6 +124,8 @@ def overview(ctx: CallContext, ask: Overview) -> OverviewAnswer:
         "recent": recent,
         "warnings": [one.shape() for one in warnings(_measured(ctx, state, repo, disk, grown, unread))],
     }
+    if "follow" in state:
+        answer["follow"] = state["follow"]
     if "quota" in state:
         answer["quota"] = state["quota"]
     return {**answer, "disk": disk} if disk else answer
@@ -315,6 +319,10 @@ def _measured(
         waiting_ms=waiting_ms(context) if context else 0,
         journal_s=state["snapshots"].get("journal", {}).get("behindSeconds", 0),
         journal_fault=state["snapshots"].get("journal", {}).get("fault", ""),
+        others=ctx.journal.others(ctx.tenant) if ctx.caller.may("admin") else (),
+        follow=ctx.follow.state.vault if ctx.follow else "",
+        follow_host=ctx.follow.state.host if ctx.follow else "",
+        follow_s=ctx.follow.state.behind(ctx.clock.steady()) if ctx.follow else None,
         keys=tuple(key_warnings(context)) if context and ctx.caller.may("admin") else (),
         encrypted=newest is not None and newest.encrypted,
         embedder=ctx.embedder is not None,

@@ -9,7 +9,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 from typing import Literal
 
-from holdfast.core.errors import Fault, RestorePending, StorageFailed
+from holdfast.core.errors import Fault, Following, RestorePending, StorageFailed
 from holdfast.core.model import Json
 from holdfast.core.times import DAY_MS
 from holdfast.recall.check.check_report import CheckReport
@@ -69,6 +69,10 @@ class Measured:
     waiting_ms: int = 0  # since the first of them was made
     journal_s: float = 0  # since the vault has lacked writes
     journal_fault: str = ""
+    others: tuple[str, ...] = ()  # what other hosts write to the same journal
+    follow: str = ""  # the vault that this copy follows
+    follow_host: str = ""
+    follow_s: float | None = None  # since it had all that the vault has
     keys: tuple[KeyWarning, ...] = ()
     encrypted: bool = False
     embedder: bool = True
@@ -83,7 +87,8 @@ class Measured:
 def warnings(found: Measured) -> list[Warned]:
     """The worst first."""
     every = [*_storage(found), *_quotas(found), *_backlog(found), *_hooks(found), *_snapshots(found)]
-    every += [*_vault(found), *_journal(found), *_drills(found), *_recall(found), *_keys(found), *_advice(found)]
+    every += [*_vault(found), *_journal(found), *_follow(found), *_drills(found), *_recall(found)]
+    every += [*_keys(found), *_advice(found)]
     return sorted(every, key=lambda one: ("error", "warning", "note").index(one.level))
 
 
@@ -119,7 +124,7 @@ def _quotas(found: Measured) -> Iterator[Warned]:
         )
 
 
-STORAGE = ("storage_failed", "data_damaged", "restore_pending")
+STORAGE = ("storage_failed", "data_damaged", "restore_pending", "follow_behind")
 
 
 def _trouble(fault: Fault | None) -> Iterator[Warned]:
@@ -128,6 +133,9 @@ def _trouble(fault: Fault | None) -> Iterator[Warned]:
         yield Warned(
             "storage_failed", "error", message, "Check the disk, then restart the server.", {"why": fault.message}
         )
+    elif isinstance(fault, Following):
+        message = f"{fault.message[:1].upper()}{fault.message[1:]}"
+        yield Warned("follow_behind", "error", message, fault.hint, {"why": fault.message, "hint": fault.hint})
     elif fault is not None:
         code = "restore_pending" if isinstance(fault, RestorePending) else "data_damaged"
         message = f"{fault.message[:1].upper()}{fault.message[1:]}"
@@ -188,7 +196,7 @@ def _snapshots(found: Measured) -> Iterator[Warned]:
             else "List them with holdfast snapshot list. Create a new one: holdfast snapshot create",
             {"count": len(found.damaged), "ids": list(found.damaged)},
         )
-    if found.snapshots == 0 and found.records and found.trouble is None:
+    if found.snapshots == 0 and found.records and found.trouble is None and not found.follow:
         yield Warned(
             "no_snapshot",
             "warning",
@@ -226,6 +234,22 @@ def _journal(found: Measured) -> Iterator[Warned]:
             f"The vault lacks the writes of the last {round(found.journal_s / 60)} minutes{why}",
             "They are kept here and sent once the vault answers. Check it with: holdfast vault status",
             {"count": round(found.journal_s / 60)},
+        )
+
+
+def _follow(found: Measured) -> Iterator[Warned]:
+    for one in found.others:
+        message, _, hint = one.partition(". ")
+        yield Warned("other_line", "error", message, hint, {"why": message, "hint": hint})
+    if found.follow:
+        behind = "not there yet" if found.follow_s is None else f"{round(found.follow_s)} s behind"
+        host = f" of host {found.follow_host}" if found.follow_host else ""
+        yield Warned(
+            "following",
+            "note",
+            f"This is a read-only copy of the memory{host}, {behind}",
+            "To let it take over once that host is stopped: holdfast promote",
+            {"host": found.follow_host, "seconds": round(found.follow_s or 0)},
         )
 
 

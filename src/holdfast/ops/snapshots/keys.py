@@ -117,7 +117,7 @@ def key_untrust(ctx: CallContext, ask: KeyUntrust) -> Success:
 
 
 def _audit(ctx: CallContext, operation: str, did: str) -> None:
-    if isinstance(ctx.store, ClosedStore):  # without a trusted key there may be no store to open
+    if isinstance(ctx.store, ClosedStore) or ctx.follow is not None:  # there may be none without a trusted key
         return
     ctx.store.write(lambda tx: ctx.audit(tx, operation, (did,)))
 
@@ -127,10 +127,33 @@ KEY_OPERATIONS = (
     Operation(key_show, "GET", "/keys", scope="root", cli="key show"),
     Operation(key_rotate, "POST", "/keys/rotate", effect="write", scope="root", cli="key rotate"),
     Operation(
-        key_follow, "POST", "/keys/follow", effect="write", scope="root", cli="key follow", positional=("succession",)
+        key_follow,
+        "POST",
+        "/keys/follow",
+        effect="write",
+        scope="root",
+        cli="key follow",
+        positional=("succession",),
+        copies=True,
     ),
-    Operation(key_trust, "POST", "/keys/trust", effect="write", scope="root", cli="key trust", positional=("did",)),
     Operation(
-        key_untrust, "POST", "/keys/untrust", effect="destroy", scope="root", cli="key untrust", positional=("did",)
+        key_trust,
+        "POST",
+        "/keys/trust",
+        effect="write",
+        scope="root",
+        cli="key trust",
+        positional=("did",),
+        copies=True,
+    ),
+    Operation(
+        key_untrust,
+        "POST",
+        "/keys/untrust",
+        effect="destroy",
+        scope="root",
+        cli="key untrust",
+        positional=("did",),
+        copies=True,
     ),
 )

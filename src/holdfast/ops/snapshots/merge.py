@@ -28,7 +28,8 @@ from holdfast.store.tables import NOTES
 
 class SnapshotMerge(Request):
     a: Name = Field(
-        description="A snapshot: its id, a prefix of it, latest, or the path of a bundle; or now for the live memory."
+        description="A snapshot: its id, a prefix of it, latest, or the path of a bundle; a line of the journal in a "
+        "vault; or now for the live memory."
     )
     b: Name = Field(default=NOW, description="The other snapshot, or now for the live memory.")
     source: Name | None = Field(default=None, alias="from", description="Vault to fetch the first snapshot from.")
@@ -98,7 +99,8 @@ def snapshot_merge(ctx: CallContext, ask: SnapshotMerge) -> SnapshotMergeAnswer:
     if ask.dry_run:
         return {"success": True, "dryRun": True, **answer}  # type: ignore[typeddict-item]
     # Also of one that brought nothing: the log is the evidence that this memory holds it.
-    audit_snapshot(ctx, "snapshot_merge", done.a, other=done.b, generation=done.generation)
+    lines = {"line": " ".join(done.lines)} if done.lines else {}
+    audit_snapshot(ctx, "snapshot_merge", done.a, other=done.b, generation=done.generation, **lines)
     made = {"generation": done.generation, "before": done.before}
     if done.waiting:
         made["waiting"] = f"{WAITING} {done.waiting}"

@@ -18,6 +18,7 @@ from holdfast.core.model import Json
 from holdfast.core.times import DAY_MS, iso
 from holdfast.ops.framework.fields import Name, limit
 from holdfast.ops.framework.operation import Operation, Request
+from holdfast.ops.snapshots.follow import FollowShape, follow_fields
 from holdfast.ops.snapshots.remove import KeepRules
 from holdfast.snapshot.bundle.types import Code, Report
 from holdfast.snapshot.journal.journal_layout import list_journal, total_size
@@ -103,6 +104,7 @@ class VaultStatusAnswer(TypedDict):
     leftovers: int
     packs: int
     packBytes: int
+    follow: NotRequired[FollowShape]  # of a read-only copy: whom it follows, and how far behind
     protection: NotRequired[Json]  # what keeps the newest snapshot from being removed, and until when
     journal: NotRequired[Json]  # what it has of the journal, and how far that is behind
     lines: NotRequired[list[Json]]  # where several hosts sent: the newest of each, and whether this memory holds it
@@ -135,7 +137,8 @@ def vault_status(ctx: CallContext, ask: VaultName) -> VaultStatusAnswer:
 def _about(ctx: CallContext, context: SnapshotContext, ask: VaultName, found: VaultStatus, absent: Json) -> Json:
     kept = {} if found.absent else _protection_shape(context, ask, found.snapshots)
     lines = absent or _with_lines(context, found.lines, ask.named(context))
-    return kept | _journal_shape(ctx, context, ask) | lines
+    shape = kept | _journal_shape(ctx, context, ask) | lines
+    return shape | follow_fields(ctx, shape) if ask.named(context) == context.settings.vault else shape
 
 
 def _protection_shape(context: SnapshotContext, ask: VaultName, found: tuple[VaultEntry, ...]) -> Json:

@@ -17,7 +17,9 @@ from holdfast.core.ports import Vault
 from holdfast.engine import Engine
 from holdfast.snapshot.create import CreateOptions, create
 from holdfast.snapshot.journal.journal_compaction import TOGETHER, JournalCompaction
+from holdfast.snapshot.journal.journal_queue import read_note
 from holdfast.snapshot.journal.journal_writer import JournalWriter
+from holdfast.snapshot.journal.other_lines import LineWatch
 from holdfast.snapshot.remote.colony import is_colony
 from holdfast.snapshot.remote.transfer import is_missing
 from holdfast.snapshot.repo.context import SnapshotContext, snapshot_context
@@ -28,6 +30,7 @@ LOOK_SECONDS = 0.05  # between two looks whether anything was written
 # Between two pieces. A write just after one waits so long, and until the next is sent: in all less than a second.
 PIECE_SECONDS = 0.8
 TEND_SECONDS = 600.0
+WATCH_SECONDS = 20.0  # between two looks for other hosts
 PAUSES = (1.0, 2.0, 5.0, 10.0, 30.0)  # after one, two … failures in a row
 END_SECONDS = 5.0  # for the last piece, when the server stops
 
@@ -228,6 +231,8 @@ class _Tender(BackgroundThread):
         self._journal = journal
         self._tended = 0.0
         self._based: set[str] = set()  # lines for which a snapshot was made
+        self._watched: float | None = None
+        self._watches: dict[tuple[str, str], LineWatch] = {}  # by tenant and host
         self._told = False
 
     def _loop(self) -> None:
@@ -235,11 +240,37 @@ class _Tender(BackgroundThread):
             engine, sender = self._journal.engine, self._journal.sender
             if self._journal.writers:
                 reported(self._base, "making a snapshot")
+                self._watch()
             if sender.sent < TOGETHER and engine.clock.steady() - self._tended < TEND_SECONDS:
                 continue
             self._tended, sender.sent = engine.clock.steady(), 0
             if fault := reported(self._tend, "compacting"):
                 log.warning("journal: what lies in the vault stays as it is: %s", fault.message)
+
+    def _watch(self) -> None:
+        """Look for other hosts that write the same journal."""
+        steady = self._journal.engine.clock.steady()
+        if self._watched is not None and steady - self._watched < WATCH_SECONDS:
+            return
+        self._watched = steady
+        if fault := reported(self._look_for_others, "looking for other lines"):
+            log.warning("journal: whether other hosts write it is not known: %s", fault.message)
+
+    def _look_for_others(self) -> None:
+        changes, journal = self._journal.log(), self._journal
+        if changes is None:
+            return
+        for tenant, writer in list(journal.writers.items()):
+            place = changes.place(tenant)
+            if place is None or self._stop.is_set():
+                continue
+            context = journal.context(tenant)
+            watch = self._watches.setdefault((tenant, writer.host), LineWatch(context, writer.folder, writer.host))
+            found = watch.look(journal.vault(), place.line, read_note(writer.folder).after)
+            notices = tuple(one.notice(context.settings.vault) for one in found)
+            for notice in set(notices) - set(journal.engine.journal.others(tenant)):
+                log.error("journal: %s", notice)
+            journal.engine.journal.report_others(tenant, notices)
 
     def _tend(self) -> None:
         changes = self._journal.log()

@@ -65,7 +65,9 @@ class Maintenance(BackgroundThread):
             try:
                 if not self._is_well():
                     continue
-                self._engine.store.compact_words(stop=self._stop.is_set)
+                self._engine.own_store.compact_words(stop=self._stop.is_set)
+                if self._engine.follow is not None:  # everything else is done where it is written
+                    continue
                 if clock.steady() >= count_due:
                     count_due = clock.steady() + RECALLS_SECONDS
                     self.keep_recalls()
@@ -87,12 +89,12 @@ class Maintenance(BackgroundThread):
         """Whether there is a store to work on. One that is still in the vault is looked for; one that takes no writes
         is reported to every caller, not logged again each second."""
         self._engine.try_again()
-        return self._engine.store.failure() is None
+        return self._engine.own_store.failure() is None
 
     def keep_recalls(self) -> None:
         """Write what searches returned since the last time, in one transaction."""
         counts = self._engine.recalls.take()
-        if counts:
+        if counts and self._engine.follow is None:
             now = self._engine.clock.now_ms()
             self._engine.store.write(lambda tx: tx.add_recalls(counts, now))
 

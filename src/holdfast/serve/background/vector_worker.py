@@ -64,7 +64,7 @@ class VectorWorker(BackgroundThread):
                 self._stop.wait(SETTLE_SECONDS)
             self._written.clear()
             try:
-                if self._engine.store.failure() is None:
+                if self._engine.own_store.failure() is None:
                     self.follow()
             except Exception as error:  # noqa: BLE001 - a broken model must not end all later runs
                 self._follower.failed(error)
@@ -73,7 +73,7 @@ class VectorWorker(BackgroundThread):
 
     def follow(self) -> None:
         """Make the vectors that wait, until none does or the embedder needs a pause."""
-        if self._follower.store is not self._engine.store:  # another generation is live now
+        if self._follower.store is not self._engine.own_store:  # another generation is live now
             self._follower = self._new_follower()
         more = True
         while more and not self._stop.is_set():
@@ -82,7 +82,7 @@ class VectorWorker(BackgroundThread):
 
     def _new_follower(self) -> EmbedQueue:
         engine = self._engine
-        return EmbedQueue(engine.store, engine.embedder, engine.clock, self._stop.is_set, engine.fleet)
+        return EmbedQueue(engine.own_store, engine.embedder, engine.clock, self._stop.is_set, engine.fleet)
 
     def _give_way(self) -> None:
         """Let callers who write go first if much waits, and nothing has waited too long."""
@@ -98,12 +98,12 @@ class VectorWorker(BackgroundThread):
         """Whether it has waited too long. No time is kept for each: it has waited since the mark, or longer."""
         now = self._engine.clock.steady()
         if oldest > self._mark.seq:
-            self._mark = _WriteMark(self._engine.store.last_seq(), now)
+            self._mark = _WriteMark(self._engine.own_store.last_seq(), now)
         return now - self._mark.at >= LONGEST_WAIT
 
     def _lull(self) -> None:
         """Wait until nothing was stored for a moment, for some seconds at most."""
         for _ in range(LULLS):
-            seen, self._seen = self._seen, self._engine.store.last_seq()
+            seen, self._seen = self._seen, self._engine.own_store.last_seq()
             if seen == self._seen or self._stop.wait(LULL_SECONDS):
                 return

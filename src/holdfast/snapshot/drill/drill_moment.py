@@ -35,7 +35,7 @@ def pick_moment(context: SnapshotContext, vault: Vault) -> PickedMoment | None:
         return None
     snapshots = placed_snapshots(vault, context.tenant, context.agent)
     span = _span(context, vault, lines, snapshots)
-    if span is None or int(context.entropy.hex(_DIGITS), 16) % 2:
+    if span is None or (snapshots and int(context.entropy.hex(_DIGITS), 16) % 2):
         return None
     first, last = span
     at = first + int(context.entropy.hex(_DIGITS), 16) % (last - first + 1)

@@ -18,6 +18,7 @@ from holdfast.snapshot.remote.transfer import prefix_of
 
 JOURNAL = "journal"
 MOST_OBJECT = 320 * 1024 * 1024
+_LINE = re.compile(r"[0-9]{13}-[0-9a-f]{12}")
 _NAME = re.compile(r"([0-9]{13}-[0-9a-f]{12})/([0-9]{12})(?:-([0-9]{12}))?")
 
 
@@ -39,6 +40,11 @@ def journal_prefix(tenant: str, agent: str, line: str = "") -> str:
 def object_name(tenant: str, agent: str, line: str, first: int, last: int | None = None) -> str:
     end = "" if last is None else f"-{last:012d}"
     return f"{journal_prefix(tenant, agent, line)}{first:012d}{end}"
+
+
+def is_line(text: str) -> bool:
+    """Whether the text names a line."""
+    return _LINE.fullmatch(text) is not None
 
 
 def list_journal(vault: Vault, tenant: str, agent: str, line: str = "") -> dict[str, list[JournalObject]]:

@@ -68,12 +68,13 @@ def placed(manifest: Manifest) -> PlacedSnapshot:
 def read_lines(vault: Vault, tenant: str, agent: str) -> dict[str, JournalLine]:
     """All lines of a memory's journal, in the order in which they were begun."""
     return {
-        line: JournalLine(line, tuple(objects), _header_in(vault, objects))
+        line: JournalLine(line, tuple(objects), header_in(vault, objects))
         for line, objects in list_journal(vault, tenant, agent).items()
     }
 
 
-def _header_in(vault: Vault, objects: Sequence[JournalObject]) -> PieceHeader | None:
+def header_in(vault: Vault, objects: Sequence[JournalObject]) -> PieceHeader | None:
+    """What the first readable one of these objects says of itself."""
     for one in objects[:3]:
         try:
             return read_header(read_object(vault, one, MOST_HEADER))
@@ -90,7 +91,7 @@ def orphans(lines: dict[str, JournalLine], since: int, moment: int | None) -> li
 
 def last_written(vault: Vault, line: JournalLine) -> int:
     """When the last object of a line was cut, by its host's clock; 0 if that cannot be read."""
-    header = _header_in(vault, line.objects[-1:])
+    header = header_in(vault, line.objects[-1:])
     return header.at if header is not None else 0
 
 

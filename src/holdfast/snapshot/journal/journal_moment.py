@@ -75,6 +75,24 @@ def find_moment(vault: Vault, trust: Trust, moment: int | None, into: Path, *, p
     return _judged(found, moment, partial)
 
 
+def find_line(vault: Vault, trust: Trust, id: str, into: Path, *, partial: bool = False) -> Moment:
+    """The memory as a line left it, whatever took its place since. Faults as of `find_moment`."""
+    line = read_lines(vault, trust.tenant, trust.agent).get(id)
+    if line is None:
+        raise NotFound(f"journal: {vault.place} has no line {id}", hint="See its lines: holdfast vault status")
+    snapshots = placed_snapshots(vault, trust.tenant, trust.agent)
+    base = next((one for one in snapshots if one.line == id), None)
+    if base is None and not line.is_from_nothing:
+        raise SnapshotDamaged(f"journal: {_unusable(line, 'no snapshot of it is in the vault')}".rstrip("."))
+    fetched = fetch_line(vault, line, Base(base.number, base.hash) if base else Base(), None, trust, into)
+    if base is None and not fetched.pieces:
+        raise fetched.problem or NotFound(f"journal: line {id} has nothing that can be used yet")
+    made = base.identity.created_at if base else 0
+    newest = tuple(one.manifest for one in snapshots)
+    found = Moment(base.identity.id if base else None, fetched, "", made, newest)
+    return _judged(found, None, partial)
+
+
 def _search(vault: Vault, trust: Trust, moment: int | None, into: Path, partial: bool) -> Moment:
     lines = read_lines(vault, trust.tenant, trust.agent)
     snapshots = placed_snapshots(vault, trust.tenant, trust.agent)

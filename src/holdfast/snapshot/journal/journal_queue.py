@@ -46,10 +46,14 @@ def host_id(home: Path, entropy: Entropy) -> str:
     with disk_faults("read the journal's host"):
         make_folder(path.parent)
         found = path.read_text(errors="replace").strip() if path.exists() else ""
-        if not _HOST.fullmatch(found):
-            found = entropy.hex(16)
-            write_durably(path, f"{found}\n".encode())
-    return found
+    return found if _HOST.fullmatch(found) else new_host_id(home, entropy)
+
+
+def new_host_id(home: Path, entropy: Entropy) -> str:
+    """Another one than before."""
+    made = entropy.hex(16)
+    write_durably(home / FOLDER / "host", f"{made}\n".encode())
+    return made
 
 
 @dataclass(frozen=True, slots=True)

@@ -116,7 +116,7 @@ def fetch_line(
     """The pieces of the line after the one at its base, up to a moment, or to its end."""
     fetched, after = FetchedLine(line.id), base.number
     found: list[FetchedPiece] = []
-    expected = _Expected(base)
+    expected = ExpectedPieces(base)
     try:
         for number, (file, pieces) in enumerate(_objects(vault, line, after, into)):
             if _is_past(pieces, moment) and number:
@@ -135,7 +135,7 @@ def fetch_line(
     return fetched
 
 
-class _Expected:
+class ExpectedPieces:
     """What the next piece must be."""
 
     def __init__(self, base: Base):
@@ -164,7 +164,7 @@ def _objects(vault: Vault, line: JournalLine, after: int, into: Path) -> Iterato
     reached = after
     broken: SnapshotDamaged | None = None
     awaited = 0  # the first piece of what is broken
-    for at, one in enumerate(_needed(line.objects, after)):
+    for at, one in enumerate(needed(line.objects, after)):
         if one.last is not None and one.last <= reached:
             continue
         if one.first > reached + 1:
@@ -191,7 +191,7 @@ def _objects(vault: Vault, line: JournalLine, after: int, into: Path) -> Iterato
         raise SnapshotDamaged(f"journal: piece {reached + 1} of line {line.id} is missing")
 
 
-def _needed(objects: Sequence[JournalObject], after: int) -> list[JournalObject]:
+def needed(objects: Sequence[JournalObject], after: int) -> list[JournalObject]:
     """Without those whose pieces all come before: of one that does not say where it ends, the next one does."""
     starts = [one.first for one in objects]
     begin = max((start for start in starts if start <= after + 1), default=0)

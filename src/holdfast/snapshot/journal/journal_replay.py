@@ -25,7 +25,7 @@ from holdfast.snapshot.repo.entries import SnapshotEntry
 from holdfast.snapshot.repo.paths import NOTHING, new_id
 from holdfast.snapshot.repo.repository import SnapshotRepository
 from holdfast.snapshot.sources.capture import STATE, STORE
-from holdfast.store.journal.journal_port import Changes
+from holdfast.store.journal.journal_port import Changes, JournalPlace
 from holdfast.store.portable import FileWriter, open_file, runtime_state, store_schema
 
 
@@ -76,6 +76,16 @@ def restate(staging: Path, tenant: str) -> None:
 def line_of(manifest: Manifest, found: Moment | None) -> str:
     """The line of the journal that a restored memory comes from; "" if there was none."""
     return found.fetched.line if found is not None and found.fetched is not None else placed(manifest).line
+
+
+def place_of_copy(manifest: Manifest, found: Moment | None) -> JournalPlace | None:
+    """The last piece of the journal that a restored memory has; None if there was no journal."""
+    if found is not None and found.fetched is not None and found.fetched.pieces:
+        last = found.fetched.pieces[-1].read()
+        header = last.header
+        return JournalPlace(header.line, header.number, last.hash, header.place, header.seeded)
+    made = placed(manifest)
+    return JournalPlace(made.line, made.number, made.hash, 0, False) if made.line else None
 
 
 def replay(

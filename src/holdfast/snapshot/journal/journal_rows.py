@@ -26,14 +26,16 @@ def apply_changes(store: Store, tenant: str, changes: Changes) -> None:
         SnapshotDamaged: a row does not match its checksum, or is of no table of this version, or another tenant's.
     """
 
-    def job(tx: Tx) -> None:
-        for name, numbers in changes.gone.items():
-            for record in _known(tx, name, tenant, numbers):
-                tx.delete(_table(name), tenant, record.id)
-        for name, rows in changes.put.items():
-            _put(tx, _table(name), tenant, rows)
+    store.write(lambda tx: apply_rows(tx, tenant, changes))
 
-    store.write(job)
+
+def apply_rows(tx: Tx, tenant: str, changes: Changes) -> None:
+    """The same as part of a write."""
+    for name, numbers in changes.gone.items():
+        for record in _known(tx, name, tenant, numbers):
+            tx.delete(_table(name), tenant, record.id)
+    for name, rows in changes.put.items():
+        _put(tx, _table(name), tenant, rows)
 
 
 def _put(tx: Tx, table: Table[Any], tenant: str, rows: Any) -> None:

@@ -13,6 +13,7 @@ import threading
 from collections.abc import Callable
 from dataclasses import replace
 from io import BytesIO
+from pathlib import Path
 
 from holdfast.core.errors import Conflict, NotFound, SnapshotDamaged, SnapshotTooNew
 from holdfast.core.ports import Vault
@@ -32,10 +33,12 @@ from holdfast.snapshot.journal.journal_queue import (
     QueuedPiece,
     host_id,
     journal_folder,
+    new_host_id,
     read_note,
     write_note,
 )
 from holdfast.snapshot.journal.journal_rows import columns_of
+from holdfast.snapshot.journal.other_lines import known_lines, note_known
 from holdfast.snapshot.journal.piece import Piece, PieceHeader, make_piece
 from holdfast.snapshot.remote.transfer import is_folder
 from holdfast.snapshot.repo.context import SnapshotContext
@@ -70,6 +73,10 @@ class JournalWriter:
     @property
     def host(self) -> str:
         return self._host
+
+    @property
+    def folder(self) -> Path:
+        return self._folder
 
     @property
     def complete(self) -> int:
@@ -190,6 +197,7 @@ class JournalWriter:
             there = read_object(vault, JournalObject(name, first.line, first.number, None, 0), MOST_OBJECT)
             waiting = _same(waiting, data, there)
             if not waiting:
+                self._become_another(first.line, first.number - 1)
                 self._give_up(changes, first.line, "another writer continues this journal in the vault")
                 return True
         self._confirm(changes, waiting)
@@ -228,6 +236,12 @@ class JournalWriter:
                 place = replace(known, number=last.header.number, hash=last.hash, place=last.header.place)
                 changes.confirm(self._context.tenant, place)
             self.queue.remove(sent)
+
+    def _become_another(self, line: str, number: int) -> None:
+        """A copy of this folder writes the same line: from now on the two have different names, and what that one
+        writes beyond what they share is another host's."""
+        note_known(self._folder, {**(known_lines(self._folder) or {}), line: number})
+        self._host = new_host_id(self._context.home, self._context.entropy)
 
     def _give_up(self, changes: ChangeLog, line: str, why: str) -> None:
         """This line cannot be continued; what follows it holds all of the memory."""

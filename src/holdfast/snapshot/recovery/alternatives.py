@@ -8,6 +8,7 @@ from dataclasses import replace
 from shlex import quote
 
 from holdfast.core.errors import Fault, NotFound, SnapshotDamaged, SnapshotOlder
+from holdfast.snapshot.journal.journal_layout import is_line
 from holdfast.snapshot.recovery.restore_hints import older
 from holdfast.snapshot.remote.colony import ColonySnapshots, is_colony
 from holdfast.snapshot.remote.transfer import VaultEntry, is_missing, latest_in, list_vault, must_be_there, with_packs
@@ -24,8 +25,10 @@ def also_in_vault(context: SnapshotContext, named: SnapshotSelector) -> Snapshot
     """The same snapshot, in the vault of the settings if it is not here, or if the newest here is damaged or gone and
     the vault has it. So a command that brings a memory back needs no address."""
     place = context.settings.vault
-    if named.vault or not place or not (named.name == LATEST or is_id_prefix(named.name)):
+    if named.vault or not place or not (named.name == LATEST or is_id_prefix(named.name) or is_line(named.name)):
         return named
+    if is_line(named.name):
+        return replace(named, vault=place)
     try:
         context.repo.find(named.name)
     except NotFound:

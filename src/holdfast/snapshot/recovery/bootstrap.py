@@ -44,7 +44,7 @@ def begin_from_vault(context: SnapshotContext, folder: DataFolder) -> RestoreRes
         RestorePending: it could not be restored; the hint names the next step.
         InvalidSettings: the settings name no vault.
     """
-    with _pending(context):
+    with pending_restore(context):
         if not has_any(context):
             return None
         return plant(context, SnapshotSelector(LATEST, vault=context.settings.vault), folder)
@@ -52,7 +52,7 @@ def begin_from_vault(context: SnapshotContext, folder: DataFolder) -> RestoreRes
 
 def fill_from_vault(context: SnapshotContext) -> RestoreResult | None:
     """The same for a live memory with nothing in it. Its tokens stay. Faults as of `begin_from_vault`."""
-    with _pending(context):
+    with pending_restore(context):
         if not has_any(context):
             return None
         return restore(context, SnapshotSelector(LATEST, vault=context.settings.vault))
@@ -92,7 +92,8 @@ def has_any(context: SnapshotContext) -> bool:
 
 
 @contextmanager
-def _pending(context: SnapshotContext) -> Iterator[None]:
+def pending_restore(context: SnapshotContext) -> Iterator[None]:
+    """Faults of the block as `RestorePending`, with the next step."""
     try:
         yield
     except InvalidSettings:  # no vault that could be tried again

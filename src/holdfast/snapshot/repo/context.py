@@ -25,7 +25,7 @@ from holdfast.vault.vault_url import vault_from
 DEFAULT_AGENT = "default"
 
 
-def _no_listener(kind: Lifecycle, body: Json) -> None:
+def no_listener(kind: Lifecycle, body: Json) -> None:
     """There is no listener."""
 
 
@@ -47,7 +47,7 @@ class SnapshotContext:
     entropy: Entropy
     tenant: str
     live: OpenMemory | None = None
-    publish: Callable[[Lifecycle, Json], None] = _no_listener
+    publish: Callable[[Lifecycle, Json], None] = no_listener
     metrics: Metrics = dataclasses.field(default_factory=Metrics)
 
     @property

@@ -10,6 +10,7 @@ import threading
 from collections import OrderedDict, defaultdict
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from itertools import islice
 from typing import Any, Literal
 
 import numpy as np
@@ -24,6 +25,7 @@ from holdfast.store.port import WordCount, WordHits
 # What is kept in memory of the words of all tenants together, in bytes: see `Tail.size`. Past it the tenant that was
 # searched longest ago is read anew when needed. A doc that is compacted takes its numbers, and some masks.
 HELD, COMPACTED_BYTES = 24_000_000, 110
+AT_ONCE = 1_000  # rows
 
 
 class TenantWords:
@@ -51,10 +53,12 @@ class TenantWords:
             return False
         if version > self.version:
             self._load(db, tenant, version, compacted)
-        for row in rows_after(db, tenant, self.seen):
-            self.tail.add(row)
-            self.seen = row.doc
-            self._count(row.length)
+        rows = rows_after(db, tenant, self.seen)
+        while some := list(islice(rows, AT_ONCE)):
+            self.tail.add(some)
+            self.seen = some[-1].doc
+            self.documents += len(some)
+            self.words += sum(row.length for row in some)
         gone = gone_after(db, tenant, self.heard)
         if gone:
             self._kill([doc for _, doc in gone])
@@ -79,10 +83,6 @@ class TenantWords:
         """What this takes in memory, about, in bytes."""
         compacted = sum(len(part.docs) for part in self.segments.values())
         return 1 + self.tail.size() + COMPACTED_BYTES * compacted
-
-    def _count(self, length: float) -> None:
-        self.documents += 1
-        self.words += length
 
     def _kill(self, docs: Sequence[int]) -> None:
         parts: list[Tail | Part] = [self.tail, *self.segments.values()]

@@ -6,7 +6,7 @@ rows as they are when it is cut, so what was forgotten meanwhile is not in it.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Protocol
 
@@ -80,6 +80,15 @@ class ChangeLog(Protocol):
 
     def bound(self, tenant: str) -> None:
         """Keep what waits small while the vault takes nothing."""
+        ...
+
+    def followed(self, tenant: str) -> JournalPlace | None:
+        """Up to where this copy has another host's journal; None if that was never noted."""
+        ...
+
+    def follow(self, tenant: str, place: JournalPlace, seq: int, apply: Callable[[Any], None]) -> None:
+        """Write what another host's journal has up to that place, and note the place in the same commit. `seq` is its
+        counter of writes then."""
         ...
 
     def confirm(self, tenant: str, place: JournalPlace) -> None:

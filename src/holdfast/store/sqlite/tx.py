@@ -53,7 +53,13 @@ class SqliteTx(VectorWrites, SqliteReader):
         self.tallies: dict[str, tuple[int, int]] = {}
         self.sketches: list[tuple[str, int, tuple[int, ...]]] = []  # for the look-up, once the job is done
         self.code_changes = []
+        self._floor = 0  # numbers of records up to here may be behind what readers of the words have seen
         self.changed: list[tuple[str, str, int]] = []  # tenant, table and number of each row, for the journal
+
+    def follow(self, floor: int) -> None:
+        """What is written here was numbered by another host, and up to `floor` numbers were given here as well. Its
+        events were that host's."""
+        self._floor, self._telling = floor, None
 
     def near(self, tenant: str, sketch: Sequence[int], limit: int) -> list[int]:
         return self._alike().near(tenant, sketch, limit)
@@ -169,7 +175,7 @@ class SqliteTx(VectorWrites, SqliteReader):
             if had is not None:
                 drop_words(self._db, tenant, had, self._next_seq)
                 move_recalls(self._db, had, seq)
-            add_words(self._db, tenant, seq, text)
+            add_words(self._db, tenant, seq, text, seq if seq > self._floor else self._next_seq())
         if text.sketch:
             self._db.execute("INSERT INTO sketches VALUES (?, ?, ?)", (seq, tenant, pack(text.sketch)))
             self.sketches.append((tenant, seq, text.sketch))

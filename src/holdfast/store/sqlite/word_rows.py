@@ -13,9 +13,12 @@ from holdfast.store.port import IndexText
 _INSERT = "INSERT INTO word_rows VALUES (?, ?, ?, ?, ?, ?, ?)"
 
 
-def add_words(db: apsw.Connection, tenant: str, seq: int, text: IndexText) -> None:
-    """Store the words of a new record."""
-    db.execute(_INSERT, (tenant, seq, seq, *pack(text)))
+def add_words(db: apsw.Connection, tenant: str, seq: int, text: IndexText, doc: int) -> None:
+    """Store the words of a new record. Readers go on from the last number that they saw, so `doc` is past all others;
+    it is the record's own, unless that comes from elsewhere and others were given meanwhile."""
+    if doc != seq:
+        db.execute("INSERT INTO word_again VALUES (?, ?)", (seq, doc))
+    db.execute(_INSERT, (tenant, doc, seq, *pack(text)))
 
 
 def drop_words(db: apsw.Connection, tenant: str, seq: int, next_seq: Callable[[], int]) -> None:

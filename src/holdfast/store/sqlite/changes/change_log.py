@@ -14,7 +14,16 @@ import orjson
 from holdfast.core.errors import DataDamaged
 from holdfast.store.journal.journal_port import Changes, JournalPlace, Values
 from holdfast.store.rows import shape_of
-from holdfast.store.sqlite.changes.change_rows import ANY, JOURNALED, count_rows, merge, note_place, place_in, seed
+from holdfast.store.sqlite.changes.change_rows import (
+    ANY,
+    JOURNALED,
+    count_rows,
+    merge,
+    note_place,
+    noted_place,
+    place_in,
+    seed,
+)
 from holdfast.store.sqlite.database import open_reader
 from holdfast.store.sqlite.faults import as_faults
 
@@ -32,7 +41,12 @@ class Commits(Protocol):
 
     recording: bool
 
+    @property
+    def last_seq(self) -> int: ...
+
     def next_seq(self) -> int: ...
+
+    def skip_to(self, seq: int) -> None: ...
 
     def write(self, run: Callable[[Any], T]) -> T: ...
 
@@ -90,6 +104,22 @@ class SqliteChangeLog:
                 if found is None or most <= 1 or _size(found) <= MOST_BYTES:
                     return found
                 most //= 4
+
+    def followed(self, tenant: str) -> JournalPlace | None:
+        with closing(open_reader(self._path)) as db, as_faults():
+            return noted_place(db, tenant)
+
+    def follow(self, tenant: str, place: JournalPlace, seq: int, apply: Callable[[Any], None]) -> None:
+        commits = self._commits
+
+        def job(tx: Any) -> None:
+            tx.follow(commits.last_seq)
+            commits.skip_to(seq)
+            commits.next_seq()  # by which readers notice that something was written
+            apply(tx)
+            note_place(self._writer, tenant, place)
+
+        commits.write(job)
 
     def confirm(self, tenant: str, place: JournalPlace) -> None:
         db = self._writer

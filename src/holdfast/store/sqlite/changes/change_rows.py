@@ -25,7 +25,12 @@ def is_recording(db: apsw.Connection) -> bool:
 
 
 def place_in(db: apsw.Connection, tenant: str, schema: str = "main") -> JournalPlace | None:
-    """How far the tenant's journal was in the vault when this database was written."""
+    """How far the tenant's journal was in the vault when this database was written, if it wrote one."""
+    return noted_place(db, tenant, schema) if noted_place(db, ANY, schema) is not None else None
+
+
+def noted_place(db: apsw.Connection, tenant: str, schema: str = "main") -> JournalPlace | None:
+    """The same also of a copy that follows another host's journal."""
     rows: Any = db.execute(_STATE.format(schema), (tenant,)).fetchall()
     if not rows:
         return None

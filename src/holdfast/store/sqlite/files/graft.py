@@ -12,6 +12,8 @@ from typing import Any
 import apsw
 
 from holdfast.core.errors import Conflict, DataDamaged
+from holdfast.store.journal.journal_port import JournalPlace
+from holdfast.store.sqlite.changes.change_rows import note_place
 from holdfast.store.sqlite.database import migrate, open_writer
 from holdfast.store.sqlite.faults import as_faults
 from holdfast.store.sqlite.files.copy_rows import (
@@ -77,6 +79,16 @@ def _check(db: apsw.Connection, path: Path, tenant: str, own: bool) -> None:
     with as_faults():
         if has_others(db, tenant):
             raise DataDamaged("restore: the snapshot contains another tenant's memory")
+
+
+def note_followed(restored: Path, tenant: str, place: JournalPlace) -> None:
+    """Note which piece of another host's journal the file has."""
+    db = open_private(restored)
+    try:
+        with as_faults(), db:
+            note_place(db, tenant, place)
+    finally:
+        db.close()
 
 
 def join(restored: Path, live: Path, tenant: str) -> int:
