@@ -38,7 +38,6 @@ def _places(model: LocalModel, settings: Settings, clock: Clock, entropy: Entrop
 
 
 def _fetch(model: LocalModel, settings: Settings, clock: Clock, entropy: Entropy) -> Fetch | None:
-    url = settings.embedder_url or model.hub
-    if url.lower() in ("", "none"):
+    if settings.embedder_url.lower() == "none":
         return None
-    return Download("HOLDFAST_EMBEDDER_URL", url, clock, entropy).fetch
+    return Download("HOLDFAST_EMBEDDER_URL", settings.embedder_url or model.hub, clock, entropy).fetch

