@@ -77,6 +77,7 @@ def bucket(request: pytest.FixtureRequest) -> str:
     return str(request.param)
 
 
+@pytest.mark.embedded  # on PostgreSQL there is no journal
 @pytest.mark.parametrize("layout", ["whole", "chunks"])
 def test_a_memory_is_kept_and_comes_back_with_a_key_that_may_only_add(
     locked_objects: ObjectServer, bucket: str, layout: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch

@@ -134,6 +134,7 @@ def change(world: World, number: int) -> None:
     world.call("remember", content=f"{NEW}, pier {number}")
 
 
+@pytest.mark.embedded  # on PostgreSQL the turns of a schedule go by the clock of the database
 def test_the_schedule_makes_one_when_it_is_time_and_something_changed(few: World) -> None:
     schedule = SnapshotSchedule(few.engine)
     schedule.run_once()
@@ -151,6 +152,7 @@ def test_the_schedule_makes_one_when_it_is_time_and_something_changed(few: World
     assert len(ids(few)) == 2
 
 
+@pytest.mark.embedded  # on PostgreSQL the turns of a schedule go by the clock of the database
 def test_automatic_ones_are_pruned_and_those_made_by_hand_never(few: World) -> None:
     by_hand = [few.call("snapshot_create", label="keep")["id"] for _ in range(3)]
     schedule = SnapshotSchedule(few.engine)
@@ -162,6 +164,7 @@ def test_automatic_ones_are_pruned_and_those_made_by_hand_never(few: World) -> N
     assert set(by_hand) <= set(ids(few))
 
 
+@pytest.mark.embedded  # on PostgreSQL the turns of a schedule go by the clock of the database
 @pytest.mark.parametrize("jump", [-5_000 * DAY, 5_000 * DAY])
 def test_a_clock_that_jumps_loses_no_snapshot_that_the_settings_keep(few: World, jump: int) -> None:
     schedule = SnapshotSchedule(few.engine)

@@ -11,6 +11,8 @@ from journal_steps import Journaled, journal_objects
 
 from holdfast.core.errors import Conflict, Fault, Following, InvalidRequest, NotFound
 
+pytestmark = pytest.mark.embedded  # on PostgreSQL there is no journal
+
 
 @pytest.fixture
 def home(tmp_path: Path) -> Journaled:

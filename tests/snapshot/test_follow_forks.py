@@ -15,6 +15,8 @@ from holdfast.snapshot.journal.journal_queue import journal_folder, read_note
 from holdfast.snapshot.journal.journal_writer import JournalWriter
 from holdfast.snapshot.journal.other_lines import LineWatch, OtherLine
 
+pytestmark = pytest.mark.embedded  # on PostgreSQL there is no journal
+
 
 @pytest.fixture
 def home(tmp_path: Path) -> Iterator[Journaled]:

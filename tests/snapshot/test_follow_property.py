@@ -7,6 +7,7 @@ import shutil
 from contextlib import ExitStack, suppress
 from pathlib import Path
 
+import pytest
 from engines import forget_stores
 from follow_steps import HOUR, Copy
 from hypothesis import given, settings, strategies as st
@@ -15,6 +16,8 @@ from journal_steps import Journaled
 from holdfast.core.errors import Fault
 from holdfast.snapshot.journal import journal_compaction
 from holdfast.snapshot.journal.journal_writer import JournalWriter
+
+pytestmark = pytest.mark.embedded  # on PostgreSQL there is no journal
 
 STEPS = (
     "write",

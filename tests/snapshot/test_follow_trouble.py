@@ -26,6 +26,8 @@ from holdfast.core.ports import Vault, VaultObject
 from holdfast.snapshot.journal import journal_compaction
 from holdfast.vault.wrapper import VaultWrapper
 
+pytestmark = pytest.mark.embedded  # on PostgreSQL there is no journal
+
 SHARED = "Shared fact."
 
 

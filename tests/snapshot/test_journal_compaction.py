@@ -14,6 +14,8 @@ from holdfast.core.times import iso
 from holdfast.snapshot.journal import journal_compaction
 from holdfast.vault.wrapper import VaultWrapper
 
+pytestmark = pytest.mark.embedded  # on PostgreSQL there is no journal
+
 DAY = 86_400_000
 
 

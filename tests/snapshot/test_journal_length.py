@@ -10,6 +10,8 @@ from journal_steps import SECOND, Journaled
 from holdfast.serve.background import journal_length
 from holdfast.serve.background.schedule import SnapshotSchedule
 
+pytestmark = pytest.mark.embedded  # on PostgreSQL there is no journal
+
 HOUR = 3_600 * SECOND
 
 

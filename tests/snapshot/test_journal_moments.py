@@ -15,6 +15,8 @@ from holdfast.serve.background.journal_thread import JournalThreads
 from holdfast.snapshot.journal.journal_writer import JournalWriter
 from holdfast.snapshot.repo.context import snapshot_context
 
+pytestmark = pytest.mark.embedded  # on PostgreSQL there is no journal
+
 
 @pytest.fixture
 def home(tmp_path: Path) -> Journaled:

@@ -23,6 +23,8 @@ from holdfast.core.errors import (
 from holdfast.core.times import iso
 from holdfast.snapshot.journal.piece import is_signed_rightly, read_header, read_pieces
 
+pytestmark = pytest.mark.embedded  # on PostgreSQL there is no journal
+
 
 def written(tmp_path: Path, pieces: int = 4, **overrides: str) -> tuple[Journaled, list[int]]:
     """A memory of one fact a piece, and the moments of these."""

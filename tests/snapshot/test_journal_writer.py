@@ -23,6 +23,8 @@ from holdfast.snapshot.journal.journal_writer import JournalWriter
 from holdfast.snapshot.journal.piece import changes_of, read_header, read_pieces
 from holdfast.vault.wrapper import VaultWrapper
 
+pytestmark = pytest.mark.embedded  # on PostgreSQL there is no journal
+
 
 @pytest.fixture
 def home(tmp_path: Path) -> Journaled:
