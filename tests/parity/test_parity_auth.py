@@ -272,7 +272,7 @@ def _for_readers(name: str, owners: Any) -> Any:
     if name == "overview":
         kept = {key: value for key, value in owners.items() if key != "disk"}
         warnings = [one for one in owners["warnings"] if one["code"] != "damaged_kept"]
-        return {**kept, "warnings": warnings, "snapshots": {**owners["snapshots"], "path": None}}
+        return {**kept, "warnings": warnings, "snapshots": {**owners["snapshots"], "path": None, "guard": None}}
     return _without_paths(owners) if "snapshot" in name else owners
 
 
