@@ -16,7 +16,7 @@ pytestmark = pytest.mark.quick
         (["remeber", "The till."], "Did you mean holdfast remember?"),
         (["snapshots"], "Did you mean holdfast snapshot"),
         (["snapshot", "veryfy"], "Did you mean holdfast snapshot verify"),
-        (["undo"], "Did you mean holdfast snapshot undo?"),
+        (["undo"], "Did you mean holdfast snapshot undo or holdfast guard undo?"),
         (["prune", "--keep", "3"], "Did you mean holdfast snapshot prune or holdfast vault prune?"),
         (["vault", "zzzzzzzz"], "holdfast vault status"),
         (["qqqqqqqqqq"], "All commands: holdfast --help"),

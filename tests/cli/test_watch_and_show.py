@@ -287,13 +287,22 @@ def _filled(home: Path) -> World:
     return world
 
 
-def test_every_list_fits_the_terminal_on_one_line_a_row_and_drives_nothing(tmp_path: Path) -> None:
-    world = _filled(tmp_path)
+def test_every_list_fits_the_terminal_on_one_line_a_row_and_drives_nothing(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    transcripts = tmp_path / "claude" / "projects"
+    transcripts.mkdir(parents=True)
+    (transcripts / f"{ESCAPES}.jsonl").write_text("{}\n")
+    monkeypatch.setenv("CLAUDE_CONFIG_DIR", str(transcripts.parent))
+    world = _filled(tmp_path / "home")
+    world.call("guard_add", place="claude-code")
     answers = {
         page: world.call(name, **arguments, **({second: "s1"} if page == "replay" else {}))
         for page, (name, arguments, second) in PAGES.items()
         if page not in ("dashboard", "context")  # these are no lists
     }
+    answers["guarded places"] = world.call("guard_list")
+    answers["versions"] = world.call("guard_history", place="claude-code")
     world.close()
 
     assert answers.keys() == LISTINGS.keys()

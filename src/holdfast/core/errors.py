@@ -176,8 +176,8 @@ class RestorePending(Fault):
 class Following(Fault):
     """This memory is a read-only copy that follows another host's. Nothing of this request was stored."""
 
-    code, http_status, exit_code, retryable = "following", 503, 64, True
-    hint = "Write to the host that it follows, or let this one take its place: holdfast promote"
+    code, http_status, exit_code, retryable = "following", 503, 19, True
+    hint = "Write to the host that it follows, or run holdfast promote to let this one take its place."
 
 
 class StoreUnreachable(Fault):

@@ -16,7 +16,7 @@ export const OPERATIONS = [
   "address_alias", "address_move", "import", "second_brain_write", "see_all_chats", "token_create", "token_revoke",
   "key_new", "key_rotate", "key_follow", "key_trust", "key_untrust", "snapshot_delete", "snapshot_prune",
   "snapshot_restore", "snapshot_undo", "snapshot_merge", "snapshot_mend", "snapshot_salvage",
-  "snapshot_discard", "vault_prune",
+  "snapshot_discard", "vault_prune", "promote", "guard_add", "guard_remove", "guard_restore", "guard_undo",
 ];
 const ROW = 58;
 

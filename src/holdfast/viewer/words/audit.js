@@ -66,6 +66,11 @@ export default {
     op_snapshot_salvage: "recovered the readable part of a damaged memory",
     op_snapshot_discard: "removed damaged files",
     op_vault_prune: "removed old snapshots from the vault",
+    op_promote: "took the place of the host that was followed",
+    op_guard_add: "began to guard files",
+    op_guard_remove: "stopped guarding files",
+    op_guard_restore: "restored guarded files",
+    op_guard_undo: "undid a restore of guarded files",
   },
   zh: {
     about: "谁在何时改了什么。日志中不含文本本身。",
@@ -134,5 +139,10 @@ export default {
     op_snapshot_salvage: "抢救受损记忆中可读的内容",
     op_snapshot_discard: "删除受损文件",
     op_vault_prune: "清理备份库的旧快照",
+    op_promote: "接替所跟随的主机",
+    op_guard_add: "开始保护文件",
+    op_guard_remove: "停止保护文件",
+    op_guard_restore: "恢复受保护的文件",
+    op_guard_undo: "撤销对受保护文件的恢复",
   },
 };
