@@ -217,7 +217,7 @@ def test_on_a_full_disk_hooks_keep_what_they_are_told_and_say_so(tmp_path: Path)
             assert len(waiting(home)) == 2
             filler.unlink()
             token = {"Authorization": f"Bearer {json.loads((home / 'server.json').read_text())['token']}"}
-            until(lambda: not waiting(home), "the intake")
+            until(lambda: not spool.waiting(str(home)), "the intake")
             rows = client.get("/agentmemory/observations", params={"sessionId": SESSION}, headers=token).json()
         assert rows["observations"][0]["narrative"].startswith("the lamp code is 44")
         assert not [name for name in os.listdir(home / "spool") if name.startswith(".")]
