@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import shutil
-import subprocess
-import sys
 from functools import partial
 from pathlib import Path
 
@@ -12,9 +10,7 @@ from follow_steps import HOUR, Copy
 from journal_points import JOURNAL_SYSCALLS
 from journal_steps import Journaled
 from kill_points import Outcome
-from patience import WAIT_SECONDS
-from processes import environment
-from tracing import fired, need_strace, was_killed
+from tracing import fired, run_script, was_killed
 
 from holdfast.snapshot.follow.follow_note import read_follow
 
@@ -58,16 +54,7 @@ def break_copy(
     shutil.rmtree(place, ignore_errors=True)
     shutil.copytree(template, place)
     inject = ["-e", f"trace={syscall}", "-e", f"inject={syscall}:{how}:when={when}{'+' if onward else ''}"]
-    command = [need_strace(), "-f", "-qq", "-o", str(log), *inject, sys.executable, str(WORK), action, str(place)]
-    path = ":".join([str(WORK.parents[1]), *(entry for entry in sys.path if entry)])
-    done = subprocess.run(
-        command,
-        env=environment(PYTHONPATH=path, PYTHONDONTWRITEBYTECODE="1"),
-        capture_output=True,
-        text=True,
-        timeout=WAIT_SECONDS,
-        check=False,
-    )
+    done = run_script(["-o", str(log), *inject], WORK, action, str(place))
     broken = was_killed(log) if "KILL" in how else fired(log) > 0
     return Outcome(broken, done.returncode == 0, _examine(place, set(done.stdout.split())))
 

@@ -4,16 +4,13 @@ from __future__ import annotations
 
 import shutil
 import subprocess
-import sys
 from functools import partial
 from pathlib import Path
 
 from journal_steps import Journaled
 from journal_work import LATER
 from kill_points import Outcome
-from patience import WAIT_SECONDS
-from processes import environment
-from tracing import fired, need_strace, was_killed
+from tracing import fired, run_script, was_killed
 
 WORK = Path(__file__).with_name("journal_work.py")
 JOURNAL_SYSCALLS = ("write", "pwrite64", "fsync", "fdatasync", "rename", "unlink", "ftruncate", "link", "mkdir")
@@ -47,17 +44,7 @@ def _run(folder: Path, action: str, syscall: str, how: str, when: str) -> tuple[
     shutil.copytree(_template(folder), place)
     _point_to(place)
     inject = ["-e", f"trace={syscall}", "-e", f"inject={syscall}:{how}:when={when}"]
-    command = [need_strace(), "-f", "-qq", "-o", str(log), *inject, sys.executable, str(WORK), action, str(place)]
-    path = ":".join([str(WORK.parents[1]), *(entry for entry in sys.path if entry)])
-    done = subprocess.run(
-        command,
-        env=environment(PYTHONPATH=path, PYTHONDONTWRITEBYTECODE="1"),
-        capture_output=True,
-        text=True,
-        timeout=WAIT_SECONDS,
-        check=False,
-    )
-    return done, log
+    return run_script(["-o", str(log), *inject], WORK, action, str(place)), log
 
 
 def _point_to(place: Path) -> None:

@@ -4,17 +4,14 @@ from __future__ import annotations
 
 import shutil
 import subprocess
-import sys
 from functools import partial
 from hashlib import sha256
 from pathlib import Path
 
 from kill_points import Outcome
-from patience import WAIT_SECONDS
-from processes import environment
 from repo_samples import BOOKKEEPING, files_of, names_on, put_sample, sample_id
 from repo_work import ACTIONS, FAULT, NEW, OLD
-from tracing import fired, need_strace, was_killed
+from tracing import fired, run_script, was_killed
 
 from holdfast.snapshot.remote.transfer import list_vault, send
 from holdfast.snapshot.repo.repository import SnapshotRepository
@@ -71,18 +68,7 @@ def _run(folder: Path, action: str, syscall: str, how: str, when: str) -> tuple[
     paths = [] if action == "send" and syscall in ("write", "fsync", "unlink") else _paths(root)
     places = [word for path in paths for word in ("-P", str(path))]
     inject = ["-e", f"trace={syscall}", "-e", f"inject={syscall}:{how}:when={when}"]
-    tracer = [need_strace(), "-f", "-qq", "-o", str(log), *places, *inject]
-    command = [*tracer, sys.executable, str(WORK), action, str(root)]
-    path = ":".join([str(WORK.parents[1]), *(entry for entry in sys.path if entry)])
-    done = subprocess.run(
-        command,
-        env=environment(PYTHONPATH=path, PYTHONDONTWRITEBYTECODE="1"),
-        capture_output=True,
-        text=True,
-        timeout=WAIT_SECONDS,
-        check=False,
-    )
-    return done, log
+    return run_script(["-o", str(log), *places, *inject], WORK, action, str(root)), log
 
 
 def kill_repo(folder: Path, syscall: str, when: int, *, action: str) -> Outcome:

@@ -6,6 +6,7 @@ from __future__ import annotations
 import os
 import shutil
 import subprocess
+import sys
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
@@ -53,6 +54,19 @@ def run_broken(options: Sequence[str], words: Sequence[str], **more: str) -> sub
         command.go()
         out, err = command.communicate(timeout=WAIT_SECONDS)
     return subprocess.CompletedProcess(words, command.returncode, out, err)
+
+
+def run_script(options: Sequence[str], script: Path, *words: str) -> subprocess.CompletedProcess[str]:
+    """A script of these tests under strace, from its first call."""
+    path = ":".join([str(script.parents[1]), *(entry for entry in sys.path if entry)])
+    return subprocess.run(
+        [*under(options), sys.executable, str(script), *words],
+        env=environment(PYTHONPATH=path, PYTHONDONTWRITEBYTECODE="1"),
+        capture_output=True,
+        text=True,
+        timeout=WAIT_SECONDS,
+        check=False,
+    )
 
 
 def under(options: Sequence[str]) -> list[str]:

@@ -12,7 +12,7 @@ from holdfast.cli.command_table import endpoint
 from holdfast.cli.folder_project import placed
 from holdfast.cli.output.folder_hints import answer_with_folder
 from holdfast.cli.output.lists import print_listing
-from holdfast.cli.output.render import moment, one_line, print_answer, print_json, size
+from holdfast.cli.output.render import counted, moment, one_line, print_answer, print_json, size
 from holdfast.core.errors import InvalidRequest
 from holdfast.core.times import parse_time
 from holdfast.settings import environment
@@ -155,7 +155,7 @@ def guarded(guard: Json, now: str) -> str:
         ago = age(max(0, parse_time(now, "now") - parse_time(guard["takenAt"], "takenAt")))
         taken = f", last change taken {ago} ago"
     left = f", {guard['leftOut']} left out" if guard["leftOut"] else ""
-    return f"{guard['places']} places, {guard['files']:,} files{taken}{left}"
+    return f"{counted(guard['places'], 'place')}, {counted(guard['files'], 'file')}{taken}{left}"
 
 
 def proven(drill: Json, now: str) -> str:

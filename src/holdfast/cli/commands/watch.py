@@ -15,7 +15,7 @@ from rich.text import Text
 from websockets.exceptions import ConnectionClosed, InvalidHandshake, InvalidStatus
 from websockets.sync.client import ClientConnection, connect
 
-from holdfast.cli.output.render import one_line, print_notice
+from holdfast.cli.output.render import counted, one_line, print_notice
 from holdfast.core.errors import ServerUnreachable, Unauthorized
 from holdfast.core.model import Json
 from holdfast.core.ports import Clock
@@ -160,17 +160,13 @@ def _title(kind: str, body: Json) -> Any:
     if kind == "slot":
         return f"{body.get('label') or body.get('title') or ''}: {body.get('content') or ''}"
     if kind == "forgotten":
-        return _counted(sum(body["counts"].values()), "record") if isinstance(body.get("counts"), dict) else ""
+        return counted(sum(body["counts"].values()), "record") if isinstance(body.get("counts"), dict) else ""
     if kind == "lesson decay":
-        return _counted(body.get("lessons") or 0, "lesson")
+        return counted(body.get("lessons") or 0, "lesson")
     for name in ("title", "content", "label", "message", "narrative", "id", "ids"):
         if body.get(name):
             return body[name]
     return ""
-
-
-def _counted(count: int, what: str) -> str:
-    return f"{count:,} {what}{'' if count == 1 else 's'}"
 
 
 def _time_of(body: Json, clock: Clock) -> str:

@@ -296,6 +296,10 @@ def working(what: str) -> Iterator[None]:
         yield
 
 
+def counted(count: int, what: str) -> str:
+    return f"{count:,} {what}{'' if count == 1 else 's'}"
+
+
 def print_notice(message: str) -> None:
     """A line for the person at the terminal, apart from the answer."""
     Console(stderr=True, highlight=False).print(Text(with_folder(message)), soft_wrap=True)

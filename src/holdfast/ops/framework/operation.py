@@ -121,7 +121,7 @@ class Operation:
     bulk: bool = False  # the request body may be as large as an import
     by_meaning: bool = False  # it finds less where search uses words only
     for_agent: bool = False  # agentId names whom the result is for, not who acts: a new token
-    copies: bool = False  # also of a copy that follows another host: nothing of the memory is changed
+    on_copy: bool = False  # a copy that follows another host allows it too: it changes nothing of the memory
     tells: bool = False  # its answer reports what is wrong with the memory anyway
 
     @property
@@ -180,7 +180,7 @@ class Operation:
             InvalidRequest: an argument cannot be taken; the message names it, never its value.
         """
         self.allow(ctx)
-        if ctx.follow is not None and self.effect != "read" and not self.copies:
+        if ctx.follow is not None and self.effect != "read" and not self.on_copy:
             ctx.store.write(_nothing)  # refuses, and says whom it follows
         arguments = self._from_chat(ctx, arguments)
         with collect_findings() as found:

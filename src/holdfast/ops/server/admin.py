@@ -457,6 +457,6 @@ ADMIN = (
         cli="token revoke",
         positional=("id",),
     ),
-    Operation(verify, "POST", "/verify", effect="write", scope="root", cli="verify", long=True, copies=True),
+    Operation(verify, "POST", "/verify", effect="write", scope="root", cli="verify", long=True, on_copy=True),
     Operation(lesson_decay, "POST", "/lessons/decay", effect="write", scope="admin", cli="lesson decay"),
 )

@@ -111,5 +111,5 @@ _NOTHING: PromoteAnswer = {
 }
 
 FOLLOWING = (
-    Operation(promote, "POST", "/promote", effect="write", scope="root", cli="promote", long=True, copies=True),
+    Operation(promote, "POST", "/promote", effect="write", scope="root", cli="promote", long=True, on_copy=True),
 )

@@ -323,7 +323,7 @@ def guard_restore(ctx: CallContext, ask: GuardRestore) -> GuardRestoreAnswer:
         check_restorable(steps, redacted=ask.redacted)
         if not ask.yes:
             raise InvalidRequest(
-                f"guard_restore: this writes {answer['restored']} files to {answer['folder']}: confirm it",
+                f"guard_restore: writing {answer['restored']} file(s) to {answer['folder']} requires confirmation",
                 hint="Preview with --dry-run, then pass --yes.",
             )
         number = restore_files(context, history, steps, target)

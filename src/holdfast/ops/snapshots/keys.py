@@ -134,7 +134,7 @@ KEY_OPERATIONS = (
         scope="root",
         cli="key follow",
         positional=("succession",),
-        copies=True,
+        on_copy=True,
     ),
     Operation(
         key_trust,
@@ -144,7 +144,7 @@ KEY_OPERATIONS = (
         scope="root",
         cli="key trust",
         positional=("did",),
-        copies=True,
+        on_copy=True,
     ),
     Operation(
         key_untrust,
@@ -154,6 +154,6 @@ KEY_OPERATIONS = (
         scope="root",
         cli="key untrust",
         positional=("did",),
-        copies=True,
+        on_copy=True,
     ),
 )
