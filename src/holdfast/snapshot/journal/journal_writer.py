@@ -53,7 +53,7 @@ log = logging.getLogger("holdfast")
 
 
 def _unheard(tenant: str, line: str, number: int, rows: int) -> None:
-    """Nobody counts."""
+    """Counts nothing."""
 
 
 class JournalWriter:

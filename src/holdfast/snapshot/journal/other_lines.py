@@ -1,7 +1,7 @@
 """What other hosts write to the same journal: lines that do not lead to this memory, and what of them is not in it.
 
 Each host notices it by itself: what lies in the vault beyond what it knew when its own line began, under another host's
-name. Clocks do not matter. Nothing is merged before somebody says so.
+name. Clocks do not matter. Nothing is merged without a request.
 """
 
 from __future__ import annotations
