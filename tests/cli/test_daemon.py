@@ -135,6 +135,7 @@ def test_a_command_says_that_the_server_at_the_port_has_another_folder(
     assert done.stderr == (
         f"note: the server at {home.card['url']} has another data folder; this command uses {other.folder}\n"
         f"This memory is empty: {other.folder}\n"
+        "A lost one comes back with: holdfast snapshot restore latest --from VAULT --yes\n"
     )
 
 

@@ -84,6 +84,7 @@ def test_a_question_to_an_empty_memory_names_the_folder(cli: Cli) -> None:
 
     assert "No results." in empty.out
     assert f"This memory is empty: {cli.home}" in empty.err
+    assert "holdfast snapshot restore latest --from VAULT" in empty.err
     assert "memory is empty" not in other.err
 
 

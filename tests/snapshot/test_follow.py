@@ -168,3 +168,19 @@ def test_a_vault_that_is_away_leaves_the_copy_as_it_is(home: Journaled, copy: Co
     home.piece()
     assert copy.look()
     assert copy.texts() == home.texts()
+
+
+def test_a_copy_of_a_snapshot_alone_takes_over_only_if_that_is_confirmed(home: Journaled, tmp_path: Path) -> None:
+    """The first host may be gone for good, and have written no journal."""
+    home.remember("Fact one.")
+    home.call("snapshot_create", to=str(tmp_path / "vault"))
+    copy = Copy(tmp_path / "copy", tmp_path / "vault")
+
+    with pytest.raises(Conflict, match="may lack what the vault has") as refused:
+        copy.call("promote")
+    assert "--yes" in refused.value.hint
+    done = copy.call("promote", yes=True)
+
+    assert (done["promoted"], done["line"]) == (True, "")
+    copy.call("remember", content="Fact two.")
+    assert copy.texts() == {"Fact one.", "Fact two."}

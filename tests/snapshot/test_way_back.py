@@ -266,7 +266,7 @@ def test_a_server_that_waits_begins_as_soon_as_it_is_told_that_the_vault_is_new(
         refused = server.remember(NEW)
         assert command_in(refused.json()["hint"]) == ["vault", "init"]
         said = server.post("/vault/init")
-        assert (said.status_code, "notice" in said.json()) == (200, False)
+        assert (said.status_code, "notice" in said.json(), "next" in said.json()) == (200, False, False)
         assert server.remember(NEW).status_code == 201
 
 
@@ -460,6 +460,12 @@ def test_a_user_who_says_so_begins_empty(lost: Callable[..., Cli], tmp_path: Pat
     assert cli.texts() == set()
     assert (tmp_path / "vault").is_dir()
     cli.remember(NEW)
+
+
+def test_a_new_vault_that_nothing_uses_yet_names_the_setting(tmp_path: Path) -> None:
+    cli = Cli(tmp_path / "memory")
+    said = cli.good("vault", "init", str(tmp_path / "vault"))
+    assert f"HOLDFAST_VAULT={tmp_path / 'vault'}" in said["next"]
 
 
 def test_a_vault_that_holds_the_memory_is_not_called_empty(lost: Callable[..., Cli], tmp_path: Path) -> None:

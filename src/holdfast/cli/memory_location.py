@@ -182,4 +182,5 @@ def empty_notice(given: argparse.Namespace, connection: Connection) -> str | Non
     if not counts or any(counts.values()):
         return None
     settings = settings_of(given)
-    return f"This memory is empty: {settings.url or settings.folder}"
+    lost = "A lost one comes back with: holdfast snapshot restore latest --from VAULT --yes"
+    return f"This memory is empty: {settings.url or settings.folder}\n{lost}"

@@ -63,7 +63,7 @@ class PromoteAnswer(TypedDict):
     success: bool
     promoted: bool  # False: this memory followed nobody, and takes writes already
     vault: str  # where this memory writes its journal from now on
-    line: str  # of the journal that was followed
+    line: str  # of the journal that was followed; "" if only a snapshot was copied
     piece: int  # the last one of it that is here
     host: str  # whose place was taken
     lastWriteAt: str | None

@@ -180,6 +180,7 @@ class VaultInitAnswer(TypedDict):
     success: bool
     place: str
     waited: bool  # whether the data folder waited for a memory in it
+    next: NotRequired[str]  # what is missing before the server uses it
 
 
 def vault_init(ctx: CallContext, ask: VaultName) -> VaultInitAnswer:
@@ -202,7 +203,10 @@ def vault_init(ctx: CallContext, ask: VaultName) -> VaultInitAnswer:
     end_waiting(context.home)
     if ctx.live is not None:
         ctx.live.try_again()
-    return {"success": True, "place": target.place, "waited": waited}
+    answer: VaultInitAnswer = {"success": True, "place": target.place, "waited": waited}
+    if not ctx.settings.vault:
+        answer["next"] = f"Set HOLDFAST_VAULT={quote(target.place)}: without it nothing goes there by itself."
+    return answer
 
 
 class VaultList(VaultName):

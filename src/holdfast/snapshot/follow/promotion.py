@@ -16,6 +16,7 @@ from holdfast.snapshot.follow.follow_note import FollowNote
 from holdfast.snapshot.follow.follower import Follower
 from holdfast.snapshot.journal.journal_queue import LineNote, journal_folder, write_note
 from holdfast.snapshot.journal.other_lines import note_known
+from holdfast.snapshot.recovery.bootstrap import is_blank
 from holdfast.snapshot.repo.context import SnapshotContext
 from holdfast.snapshot.switch import live_of
 from holdfast.store.journal.journal_port import JournalPlace
@@ -30,7 +31,7 @@ STOP_FIRST = (
 class Promotion:
     """Whose place was taken, and up to where its journal is here."""
 
-    line: str
+    line: str  # "" if only a snapshot was copied
     number: int
     host: str
     last_at: int | None
@@ -47,16 +48,19 @@ def promote(context: SnapshotContext, note: FollowNote, progress: FollowProgress
         arrived = progress.state.arrived  # not with what is fetched now, which may be old
         follower = Follower(context, note, progress)
         missed = _catch_up(follower)
-        changes = live_of(context).own_store.change_log()
+        store = live_of(context).own_store
+        changes = store.change_log()
         place = changes.followed(context.tenant) if changes else None
-        if place is None:
+        if place is None and is_blank(context, store.read()):
             raise Conflict("promote: nothing was copied yet", hint=missed.hint if missed else "Run holdfast doctor.")
         if not anyway:
             _check(context, replace(progress.state, arrived=arrived), missed)
-        _note(context, place, follower.past(place.line))
+        if place is not None:  # else it is the copy of a snapshot alone, and the line that begins here names none
+            _note(context, place, follower.past(place.line))
         live_of(context).end_following()
         state = progress.state
-        return Promotion(place.line, place.number, state.host, state.last_at, missed.message if missed else "")
+        line, number = (place.line, place.number) if place else ("", 0)
+        return Promotion(line, number, state.host, state.last_at, missed.message if missed else "")
 
 
 def _catch_up(follower: Follower) -> Fault | None:
