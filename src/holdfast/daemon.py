@@ -18,7 +18,7 @@ from holdfast.core.errors import DataLocked, Fault, ServerUnreachable, StorageFa
 from holdfast.core.system import SystemClock
 from holdfast.local.launcher import LOG, launch_server, log_since, log_size
 from holdfast.local.spool_space import FULL_BYTES, free_bytes
-from holdfast.settings import Settings, environment
+from holdfast.settings import Settings, environment, load
 from holdfast.store.data_folder import DataFolder
 from holdfast.transport import END_SERVER, Address, RemoteConnection, fault_from
 
@@ -162,6 +162,9 @@ def start_server(settings: Settings) -> StartedServer:
     if settings.secret:  # it may come from an argument; the server must know it to let this caller in
         environ["HOLDFAST_SECRET"] = settings.secret
     environ["HOLDFAST_STORE"] = settings.store  # the same: it may come from an argument
+    usual = load({"home": home})
+    if (settings.host, settings.port) != (usual.host, usual.port):  # so do these
+        environ |= {"HOLDFAST_HOST": settings.host, "HOLDFAST_PORT": str(settings.port)}
     before = log_size(home)
     try:
         return StartedServer(home, launch_server(home, environ), before)

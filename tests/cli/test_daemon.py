@@ -14,6 +14,7 @@ from contextlib import suppress
 from pathlib import Path
 
 import pytest
+from broker import free_port
 from daemons import OpenMemory, finish, is_alive
 from patience import until
 from processes import holdfast
@@ -258,6 +259,13 @@ def test_a_server_can_be_started_and_stopped_by_hand(home: OpenMemory) -> None:
     assert home.json("serve", "--stop") == {"stopped": True, "data": str(home.folder)}
     assert not DataFolder(home.folder).is_locked()
     assert home.json("serve", "--stop") == {"stopped": False, "data": str(home.folder)}
+
+
+def test_a_server_in_the_background_listens_on_the_port_that_was_named(home: OpenMemory) -> None:
+    port = free_port()
+    started = home.json("serve", "--background", "--port", str(port))
+    assert started["url"] == f"http://127.0.0.1:{port}"
+    home.json("serve", "--stop")
 
 
 def test_a_server_that_was_stopped_is_gone_when_the_command_returns(home: OpenMemory) -> None:
