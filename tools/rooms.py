@@ -26,6 +26,7 @@ LEVELS: Levels = (
     ("context", "embedder", "colony", "transport"),
     ("daemon", "projects"),
     ("intake", "recall", "learn", "snapshot"),
+    ("coordination", "pages"),
     ("engine",),
     ("ops",),
     ("connection",),
@@ -91,7 +92,7 @@ INSIDE: dict[str, Levels] = {
     "ops": (
         ("framework",),
         ("query",),
-        ("records", "snapshots"),
+        ("records", "snapshots", "coordination"),
         ("server",),
         ("registry",),
         ("openapi",),

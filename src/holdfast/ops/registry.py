@@ -8,8 +8,15 @@ from typing import Any
 
 from holdfast.core.errors import NotFound
 from holdfast.core.model import Json
+from holdfast.ops.coordination.facets import FACETS
+from holdfast.ops.coordination.gates import GATES
+from holdfast.ops.coordination.messages import MESSAGES
+from holdfast.ops.coordination.plans import PLANS
+from holdfast.ops.coordination.work import WORK
 from holdfast.ops.framework.operation import Operation
+from holdfast.ops.query.history import HISTORY
 from holdfast.ops.query.memory_map import FOLDERS
+from holdfast.ops.query.provenance import PROVENANCE
 from holdfast.ops.query.recall_check import CHECKING
 from holdfast.ops.query.search import RECALL
 from holdfast.ops.query.timeline import TIMELINE
@@ -26,7 +33,9 @@ from holdfast.ops.records.sessions import INTAKE
 from holdfast.ops.records.slots import SLOT_OPERATIONS
 from holdfast.ops.server.admin import ADMIN
 from holdfast.ops.server.export_import import TRANSFER
+from holdfast.ops.server.mesh import MESH
 from holdfast.ops.server.overview import OVERVIEW
+from holdfast.ops.server.pages import PAGES
 from holdfast.ops.server.second_brain import NOTE_OPERATIONS
 from holdfast.ops.snapshots.create import SNAPSHOTS
 from holdfast.ops.snapshots.damaged_generations import DAMAGED
@@ -51,12 +60,20 @@ OPERATIONS: tuple[Operation, ...] = (
     *RECALL,
     *CHECKING,
     *TIMELINE,
+    *HISTORY,
+    *PROVENANCE,
     *LESSON_OPERATIONS,
     *SLOT_OPERATIONS,
     *ACTION_OPERATIONS,
+    *WORK,
+    *GATES,
+    *MESSAGES,
+    *PLANS,
+    *FACETS,
     *FOLDERS,
     *LEARNING,
     *NOTE_OPERATIONS,
+    *PAGES,
     *TRANSFER,
     *RULES,
     *PROGENLY,
@@ -69,6 +86,7 @@ OPERATIONS: tuple[Operation, ...] = (
     *DAMAGED,
     *REMOVING,
     *VAULTS,
+    *MESH,
     *FOREIGN,
     *KEY_OPERATIONS,
     *OVERVIEW,
