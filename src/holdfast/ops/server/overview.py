@@ -339,6 +339,7 @@ def _measured(
         waiting_ms=waiting_ms(context) if context else 0,
         journal_s=state["snapshots"].get("journal", {}).get("behindSeconds", 0),
         journal_fault=state["snapshots"].get("journal", {}).get("fault", ""),
+        vault_fault=ctx.journal.vault_fault if ctx.caller.may("admin") else None,
         others=ctx.journal.others(ctx.tenant) if ctx.caller.may("admin") else (),
         follow=ctx.follow.state.vault if ctx.follow else "",
         follow_host=ctx.follow.state.host if ctx.follow else "",

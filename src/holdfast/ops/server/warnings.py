@@ -70,6 +70,7 @@ class Measured:
     waiting_ms: int = 0  # since the first of them was made
     journal_s: float = 0  # since the vault has lacked writes
     journal_fault: str = ""
+    vault_fault: Fault | None = None  # why it refuses even to be looked at
     others: tuple[str, ...] = ()  # what other hosts write to the same journal
     follow: str = ""  # the vault that this copy follows
     follow_host: str = ""
@@ -217,6 +218,9 @@ def _snapshots(found: Measured) -> Iterator[Warned]:
 
 
 def _vault(found: Measured) -> Iterator[Warned]:
+    if (fault := found.vault_fault) is not None:
+        message = f"Nothing is copied to the vault: {fault.message.removeprefix('vault: ')}"
+        yield Warned("vault_refused", "error", message, fault.hint, {"why": fault.message, "hint": fault.hint})
     if found.waiting and found.waiting_ms > SENT_BY_THEN_MS:
         yield Warned(
             "vault_behind",
