@@ -10,9 +10,9 @@ from world import DAY, World, settings
 
 from holdfast.cli.commands.doctor import examine
 from holdfast.core.errors import DataReadOnly, RestorePending, StorageFailed, VaultRefused
+from holdfast.local.spool_space import LOW_SPACE
 from holdfast.ops.server.warnings import (
     DAY_MS,
-    LOW_SPACE,
     MANY_EVENTS,
     MANY_PENDING,
     SENT_BY_THEN_MS,
