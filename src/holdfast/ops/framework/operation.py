@@ -193,9 +193,7 @@ class Operation:
         return self._within_quota(self._seen_by(ctx, request)), request
 
     def _refuse(self, ctx: CallContext) -> None:
-        """Raises:
-        Following: the memory is a copy, with the host that it follows.
-        """
+        """Let the store of a copy refuse, which knows whom it follows, in the name of this operation."""
         try:
             ctx.store.write(_nothing)
         except Following as fault:
