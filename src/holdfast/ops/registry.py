@@ -21,6 +21,7 @@ from holdfast.ops.records.lessons import LESSON_OPERATIONS
 from holdfast.ops.records.lifecycle import AGING
 from holdfast.ops.records.memories import MEMORY_OPERATIONS
 from holdfast.ops.records.memory_scope import CHANGING
+from holdfast.ops.records.memory_tool import FILE_OPERATIONS
 from holdfast.ops.records.rule_files import RULES
 from holdfast.ops.records.sessions import INTAKE
 from holdfast.ops.records.slots import SLOT_OPERATIONS
@@ -45,6 +46,7 @@ OPERATIONS: tuple[Operation, ...] = (
     *INTAKE,
     *MEMORY_OPERATIONS,
     *ADDRESS_OPERATIONS,
+    *FILE_OPERATIONS,
     *FORGETTING,
     *AGING,
     *CHANGING,
