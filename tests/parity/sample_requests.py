@@ -164,7 +164,9 @@ SAMPLES: tuple[Sample, ...] = (
         {"command": "str_replace", "path": "/memories/tides.md", "old_str": "low", "new_str": "ebb"},
         also="that changes a file",
     ),
-    Sample("memory_tool", {"command": "view", "path": "/memories/tides.md", "view_range": [1, 2]}, also="that shows it"),
+    Sample(
+        "memory_tool", {"command": "view", "path": "/memories/tides.md", "view_range": [1, 2]}, also="that shows it"
+    ),
     Sample("memory_tool_undo", {"path": "/memories/tides.md"}),
     Sample("addresses", {"under": f"facts://{MARK}", "limit": 5, "offset": 0}),
     Sample("memory", {"id": f"facts://{MARK}/lamp"}, also="by its address"),
