@@ -100,7 +100,8 @@ def _str_replace(ctx: CallContext, files: MemoryFiles, asked: FileCommand) -> st
 
     missing = f"Error: The path {full_path(path)} does not exist. Please provide a valid path."
     made = files.change(path, edit, missing)
-    return f"The memory file has been edited.\n{snippet(made)}" + _note(ctx, made)
+    head = "The memory file has been edited. Here is the snippet showing the change (with line numbers):"
+    return f"{head}\n{snippet(made)}" + _note(ctx, made)
 
 
 def _insert(ctx: CallContext, files: MemoryFiles, asked: FileCommand) -> str:
