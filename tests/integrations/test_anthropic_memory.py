@@ -162,6 +162,7 @@ def test_the_model_is_told_when_the_server_is_gone(tmp_path: Path) -> None:
     with running_server(tmp_path / "memory") as (_, address):
         tool = HoldfastMemoryTool(address)
     [(error, text)] = played(tool, CREATE)
+    tool.memory.close()
 
     assert error
     assert text.startswith("Error: ")
@@ -186,7 +187,9 @@ def test_the_example_of_the_page_runs(url: str, memory: Holdfast, monkeypatch: p
     [example] = re.findall(r"^```python\n(.*?)^```$", page, re.MULTILINE | re.DOTALL)
     monkeypatch.setenv("HOLDFAST_URL", url)
     monkeypatch.setattr("anthropic.Anthropic", lambda: scripted(Script(CREATE)))
-    exec(compile(example, "memory_tool.md", "exec"), {})
+    names: dict[str, Any] = {}
+    exec(compile(example, "memory_tool.md", "exec"), names)
+    names["tool"].memory.close()
 
     assert capsys.readouterr().out == "done\n"
     assert memory.search("tea")[0]["title"] == NOTES
