@@ -14,7 +14,7 @@ from holdfast.context import CallContext
 from holdfast.core.errors import InvalidRequest
 from holdfast.core.model import CleanText, Json, Memory
 from holdfast.core.times import iso
-from holdfast.intake import items as kept
+from holdfast.intake.addressed import items as kept
 from holdfast.ops.framework.fields import CleanBody, CleanJson, Name, Names, Offset, Query, limit
 from holdfast.ops.framework.operation import Operation, Request
 from holdfast.protocol.item_filter import matches
