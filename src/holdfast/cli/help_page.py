@@ -13,8 +13,8 @@ NAME_WIDTH = 15
 SECTIONS: Mapping[str, Sequence[str]] = {
     "Set up": ("serve", "connect", "service", "migrate", "status", "doctor"),
     "Save and find": ("remember", "recall", "context", "memories", "memory", "note", "forget", "import", "export"),
-    "Keep it safe": ("snapshot", "vault", "key", "verify", "drill", "recall-check", "guard", "follow", "promote",
-                     "move"),
+    "Keep it safe": ("snapshot", "vault", "key", "verify", "recover", "drill", "recall-check", "guard", "follow",
+                     "promote", "move"),
     "Look inside": ("overview", "sessions", "observations", "timeline", "replay", "profile", "graph", "commits", "show",
                     "watch", "audit"),
     "Correct what is known": ("evolve", "still-true", "change", "deprecate", "restore", "relate", "relations",

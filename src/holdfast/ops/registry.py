@@ -28,6 +28,7 @@ from holdfast.ops.records.slots import SLOT_OPERATIONS
 from holdfast.ops.server.admin import ADMIN
 from holdfast.ops.server.export_import import TRANSFER
 from holdfast.ops.server.overview import OVERVIEW
+from holdfast.ops.server.recover import RECOVERING
 from holdfast.ops.server.second_brain import NOTE_OPERATIONS
 from holdfast.ops.snapshots.create import SNAPSHOTS
 from holdfast.ops.snapshots.damaged_generations import DAMAGED
@@ -69,6 +70,7 @@ OPERATIONS: tuple[Operation, ...] = (
     *FOLLOWING,
     *MERGING,
     *DAMAGED,
+    *RECOVERING,
     *REMOVING,
     *VAULTS,
     *FOREIGN,
