@@ -168,6 +168,27 @@ SAMPLES: tuple[Sample, ...] = (
         "memory_tool", {"command": "view", "path": "/memories/tides.md", "view_range": [1, 2]}, also="that shows it"
     ),
     Sample("memory_tool_undo", {"path": "/memories/tides.md"}),
+    Sample(
+        "items_put",
+        {
+            "items": [
+                {"namespace": ["lamps", MARK], "key": "north", "value": {"text": f"The {MARK} has a lens", "n": 3}},
+                {"namespace": ["lamps", MARK], "value": {"n": 4}, "text": "a wick", "ttlMinutes": 5},
+                {"namespace": ["lamps", "gone"], "key": "none", "value": None},
+            ],
+            "secrets": "refuse",
+        },
+    ),
+    Sample("items_get", {"namespace": ["lamps", MARK, "old"], "keys": ["north", "south"]}),
+    Sample("items_list", {"namespace": ["lamps", MARK, "old"], "limit": 5, "offset": 0, "last": True}),
+    Sample(
+        "items_search",
+        {"namespace": ["lamps"], "query": "lens", "filter": {"n": {"$gte": 3}}, "limit": 5, "offset": 0},
+    ),
+    Sample("items_namespaces", {"prefix": ["lamps"], "suffix": ["*"], "maxDepth": 3, "limit": 5, "offset": 0}),
+    Sample("items_touch", {"namespace": ["lamps", MARK], "keys": ["north"]}),
+    Sample("items_pop", {"namespace": ["lamps", MARK]}),
+    Sample("items_clear", {"namespace": ["lamps", MARK]}),
     Sample("addresses", {"under": f"facts://{MARK}", "limit": 5, "offset": 0}),
     Sample("memory", {"id": f"facts://{MARK}/lamp"}, also="by its address"),
     Sample("memory_deprecate", {"id": "<memory-other>"}),

@@ -16,6 +16,7 @@ from holdfast.ops.query.timeline import TIMELINE
 from holdfast.ops.records.actions import ACTION_OPERATIONS
 from holdfast.ops.records.addresses import ADDRESS_OPERATIONS
 from holdfast.ops.records.forget import FORGETTING
+from holdfast.ops.records.items import ITEM_OPERATIONS
 from holdfast.ops.records.learning import LEARNING
 from holdfast.ops.records.lessons import LESSON_OPERATIONS
 from holdfast.ops.records.lifecycle import AGING
@@ -48,6 +49,7 @@ OPERATIONS: tuple[Operation, ...] = (
     *MEMORY_OPERATIONS,
     *ADDRESS_OPERATIONS,
     *FILE_OPERATIONS,
+    *ITEM_OPERATIONS,
     *FORGETTING,
     *AGING,
     *CHANGING,
