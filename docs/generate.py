@@ -215,7 +215,7 @@ def _type(kind: Json) -> str:
         return "list of strings, or one string separated by commas"
     if kind.get("type") == "array":
         return f"list of {_plural(_type(kind.get('items', {})))}"
-    return _WORDS.get(str(kind.get("type")), "any")
+    return _WORDS.get("object" if "$ref" in kind else str(kind.get("type")), "any")
 
 
 _WORDS = {
@@ -256,6 +256,9 @@ def _shape(hint: Any) -> list[str]:
     """A type as the JSON it stands for, in lines."""
     if is_typeddict(hint):
         return _object_lines(hint)
+    if isinstance(hint, types.UnionType) and is_typeddict(typing.get_args(hint)[0]):
+        *lines, last = _object_lines(typing.get_args(hint)[0])
+        return [*lines, f"{last} or null"]
     if typing.get_origin(hint) is list:
         inner = _shape(typing.get_args(hint)[0])
         return [f"[{inner[0]}", *inner[1:-1], f"{inner[-1]}, …]"] if len(inner) > 1 else [f"[{inner[0]}, …]"]

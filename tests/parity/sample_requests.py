@@ -158,6 +158,37 @@ SAMPLES: tuple[Sample, ...] = (
     Sample("memory", {"id": "<memory-old>"}),
     Sample("address_alias", {"id": "<memory-old>", "alias": f"facts://{MARK}/ledger"}),
     Sample("address_move", {"id": f"facts://{MARK}/ledger", "to": f"facts://{MARK}/book"}),
+    Sample("memory_tool", {"command": "create", "path": "/memories/tides.md", "file_text": f"{MARK}\nlow\nhigh\n"}),
+    Sample(
+        "memory_tool",
+        {"command": "str_replace", "path": "/memories/tides.md", "old_str": "low", "new_str": "ebb"},
+        also="that changes a file",
+    ),
+    Sample(
+        "memory_tool", {"command": "view", "path": "/memories/tides.md", "view_range": [1, 2]}, also="that shows it"
+    ),
+    Sample("memory_tool_undo", {"path": "/memories/tides.md"}),
+    Sample(
+        "items_put",
+        {
+            "items": [
+                {"namespace": ["lamps", MARK], "key": "north", "value": {"text": f"The {MARK} has a lens", "n": 3}},
+                {"namespace": ["lamps", MARK], "value": {"n": 4}, "text": "a wick", "ttlMinutes": 5},
+                {"namespace": ["lamps", "gone"], "key": "none", "value": None},
+            ],
+            "secrets": "refuse",
+        },
+    ),
+    Sample("items_get", {"namespace": ["lamps", MARK, "old"], "keys": ["north", "south"]}),
+    Sample("items_list", {"namespace": ["lamps", MARK, "old"], "limit": 5, "offset": 0, "last": True}),
+    Sample(
+        "items_search",
+        {"namespace": ["lamps"], "query": "lens", "filter": {"n": {"$gte": 3}}, "limit": 5, "offset": 0},
+    ),
+    Sample("items_namespaces", {"prefix": ["lamps"], "suffix": ["*"], "maxDepth": 3, "limit": 5, "offset": 0}),
+    Sample("items_touch", {"namespace": ["lamps", MARK], "keys": ["north"]}),
+    Sample("items_pop", {"namespace": ["lamps", MARK]}),
+    Sample("items_clear", {"namespace": ["lamps", MARK]}),
     Sample("addresses", {"under": f"facts://{MARK}", "limit": 5, "offset": 0}),
     Sample("memory", {"id": f"facts://{MARK}/lamp"}, also="by its address"),
     Sample("memory_deprecate", {"id": "<memory-other>"}),
@@ -367,6 +398,7 @@ MISSING: tuple[Sample, ...] = (
     Sample("session_by_commit", {"sha": "0000nowhere"}),
     Sample("evolve", {"memoryId": "mem_nowhere", "newContent": "x"}),
     Sample("memory", {"id": "mem_nowhere"}),
+    Sample("memory_tool_undo", {"path": "/memories/nowhere.md"}),
     Sample("memory", {"id": "../memories"}, also="with a slash"),
     Sample("memory", {"id": "."}, also="that is a dot"),
     Sample("memory", {"id": ".."}, also="that is a step up"),
@@ -414,6 +446,7 @@ BAD: tuple[Sample, ...] = (
     Sample("token_revoke", {"id": ""}, also="with an empty id"),
     Sample("action_update", {"actionId": "", "status": "done"}, also="with an empty id"),
     Sample("remember", {}, also="without content"),
+    Sample("memory_tool_undo", {"path": "/memories/../x"}, also="outside the folder"),
     Sample("forget", {}, also="without a name"),
     Sample("slot", {"label": "Not A Label"}, also="with capitals"),
     Sample("search", {"query": "  "}, also="with a blank query"),
