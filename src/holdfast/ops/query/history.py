@@ -160,7 +160,6 @@ HISTORY = (
         "/file-context",
         tool="memory_file_history",
         cli="file-history",
-        positional=("files",),
     ),
     Operation(patterns, "POST", "/patterns", tool="memory_patterns", cli="patterns"),
     Operation(

@@ -12,7 +12,7 @@ from holdfast.context import CallContext
 from holdfast.core.disk import user_path
 from holdfast.core.errors import InvalidRequest, InvalidSettings
 from holdfast.core.model import CleanText
-from holdfast.intake.rule_files import RulesFile, import_rules
+from holdfast.intake.addressed.rule_files import RulesFile, import_rules
 from holdfast.ops.framework.fields import CleanName, Name, Names
 from holdfast.ops.framework.operation import Operation, Request
 from holdfast.pages.compress_page import compress_page
