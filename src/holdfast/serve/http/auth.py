@@ -7,13 +7,12 @@ import threading
 from collections import OrderedDict
 from collections.abc import Iterable
 from dataclasses import replace
-from hashlib import sha256
 from urllib.parse import unquote
 
 from holdfast.core.errors import InvalidRequest, RestorePending, Unauthorized
 from holdfast.core.model import TOKEN_CALLER, Caller, Chat, Scope, Token
 from holdfast.engine import Engine
-from holdfast.ops.server.admin import TOKEN_PREFIX
+from holdfast.ops.oauth.token_secret import TOKEN_PREFIX, is_secret, split
 
 UMO_HEADER, SENDER_HEADER = b"holdfast-umo", b"holdfast-sender"
 CLOSED = "Run holdfast doctor on the machine that the server runs on."
@@ -135,14 +134,12 @@ class Auth:
         return self._token(credential)
 
     def _token(self, credential: str) -> Caller:
-        prefix, _, rest = credential.partition("_")
-        id, _, secret = rest.partition("_")
-        if prefix == TOKEN_PREFIX and id and secret:
-            digest = sha256(secret.encode()).hexdigest()
+        if parts := split(TOKEN_PREFIX, credential):
+            id, secret = parts
             now = self._engine.clock.now_ms()
             for token in self._tokens(id):
                 alive = token.revoked_at is None and (token.expires_at is None or now < token.expires_at)
-                if _same(digest, token.secret_hash) and alive:
+                if is_secret(secret, token.secret_hash) and alive:
                     scopes = frozenset(_SCOPES[scope] for scope in token.scopes if scope in _SCOPES)
                     return Caller(token.tenant, token.agent, scopes, f"{TOKEN_CALLER}{token.id}")
         raise Unauthorized("unauthorized")
