@@ -92,8 +92,8 @@ class RemoteClient:
     def decide(self, form: Form, step: str = "allow", **fields: Any) -> httpx.Response:
         return self.http.post("/oauth/authorize", data={**form.fields, "step": step, **fields})
 
-    def code(self, credential: str = SECRET, **changes: str | None) -> str:
-        return self.sent_back(self.decide(self.form(**changes), credential=credential))["code"]
+    def code(self, **changes: str | None) -> str:
+        return self.sent_back(self.decide(self.form(**changes), credential=SECRET))["code"]
 
     def sent_back(self, answer: httpx.Response) -> dict[str, str]:
         """The parameters with which the user comes back to the client."""

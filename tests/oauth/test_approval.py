@@ -11,18 +11,25 @@ import pytest
 from oauth_steps import BACK, OAUTH, SECRET, Form, MovedClock, RemoteClient, challenge_of
 from world import World
 
-from holdfast.core.errors import Fault, Forbidden, InvalidRequest, LimitReached, NotFound
-from holdfast.core.model import Caller, Scope
+from holdfast.core.errors import Fault, Forbidden, LimitReached, NotFound
+from holdfast.core.model import Caller
 from holdfast.ops.oauth.clients import HURRY_MS, MAX_CLIENTS, register
-from holdfast.ops.oauth.consents import MAX_WAITING, access_request, code_if_approved, wait_for_consent
+from holdfast.ops.oauth.consents import (
+    MAX_WAITING,
+    access_request,
+    choice,
+    code_if_approved,
+    suggested_agent,
+    wait_for_consent,
+)
 from holdfast.ops.oauth.oauth_records import AccessRequest, OAuthRefused
 
 OWNER = {"Authorization": f"Bearer {SECRET}"}
 
 
-def waiting(claude: RemoteClient) -> Form:
+def waiting(claude: RemoteClient, **choices: Any) -> Form:
     """The page that waits for a command."""
-    page = claude.decide(claude.form())
+    page = claude.decide(claude.form(), **choices)
     assert page.status_code == 200
     form = Form(page.text)
     assert f"holdfast oauth approve {form.fields['code']}" in form.text
@@ -38,14 +45,14 @@ def approve(http: httpx.Client, form: Form, **arguments: Any) -> dict[str, Any]:
 
 
 def test_a_request_is_shown_then_approved_and_the_page_goes_on(claude: RemoteClient) -> None:
-    form = waiting(claude)
+    form = waiting(claude, agent="desk", grant=["read"])
     shown = approve(claude.http, form)
     assert (shown["approved"], shown["client"], shown["returnsTo"]) == (False, "Claude", "https://claude.example")
-    assert (shown["tenant"], shown["agentId"], shown["scopes"]) == ("default", "claude", ["read", "write"])
+    assert (shown["tenant"], shown["agentId"], shown["scopes"]) == ("default", "desk", ["read"])
     early = claude.decide(form, step="continue")
     assert early.status_code == 200
     assert "not approved yet" in early.text
-    assert approve(claude.http, form, agentId="desk", scopes=["read"], yes=True)["approved"]
+    assert approve(claude.http, form, yes=True)["approved"]
     given = claude.sent_back(claude.decide(form, step="continue"))
     assert given["state"] == "st&te=1"
     tokens = claude.exchange(given["code"]).json()
@@ -102,29 +109,40 @@ def request_in(world: World, name: str = "Claude") -> AccessRequest:
     return access_request(ctx, query, "https://memory.example/mcp")
 
 
+def wait_in(world: World, asked: AccessRequest, tenant: str = "", agent: str = "claude") -> tuple[str, str]:
+    return wait_for_consent(world.context(), asked, choice(asked, tenant, agent, ("read",)))
+
+
 @pytest.mark.parametrize(
-    ("scopes", "arguments", "fault"),
+    ("caller", "fault"),
     [
-        ({"read", "write"}, {}, Forbidden),
-        ({"admin"}, {"tenant": "other"}, Forbidden),
-        ({"admin"}, {"scopes": []}, InvalidRequest),
-        ({"admin"}, {"scopes": ["admin"]}, InvalidRequest),
-        ({"admin", "root"}, {"tenant": "a/b"}, InvalidRequest),
-        ({"admin"}, {"agentId": "a b"}, InvalidRequest),
-        ({"admin"}, {"code": "BBBB-BBBB"}, NotFound),
-        ({"admin"}, {"code": "x" * 500}, NotFound),
+        (Caller(scopes=frozenset({"read", "write"})), Forbidden),
+        (Caller(scopes=frozenset({"admin"}), agent="other"), Forbidden),
+        (Caller("other", scopes=frozenset({"admin"})), NotFound),  # he could turn the client to his own memory
     ],
 )
-def test_who_may_not_approve_and_what(
-    world: World, scopes: set[Scope], arguments: dict[str, Any], fault: type[Fault]
-) -> None:
-    code, _ = wait_for_consent(world.context(), request_in(world))
+def test_who_may_not_approve(world: World, caller: Caller, fault: type[Fault]) -> None:
+    code, secret = wait_in(world, request_in(world))
     with pytest.raises(fault):
-        world.call("oauth_approve", Caller(scopes=frozenset(scopes)), **{"code": code, "yes": True, **arguments})
+        world.call("oauth_approve", caller, code=code, yes=True)
+    assert code_if_approved(world.context(), code, secret)[1] is None
+
+
+def test_an_admin_approves_for_his_own_tenant(world: World) -> None:
+    code, _ = wait_in(world, request_in(world), "island")
+    with pytest.raises(NotFound):
+        world.call("oauth_approve", Caller(scopes=frozenset({"admin"})), code=code, yes=True)
+    assert world.call("oauth_approve", Caller("island", scopes=frozenset({"admin"})), code=code, yes=True)["approved"]
+
+
+@pytest.mark.parametrize("code", ["BBBB-BBBB", "x" * 500, "\u0131"])
+def test_what_is_no_code_approves_nothing(world: World, code: str) -> None:
+    with pytest.raises(NotFound):
+        world.call("oauth_approve", code=code, yes=True)
 
 
 def test_a_code_is_found_however_it_is_typed(world: World) -> None:
-    code, secret = wait_for_consent(world.context(), request_in(world))
+    code, secret = wait_in(world, request_in(world))
     assert world.call("oauth_approve", code=f" {code.lower().replace('-', ' ')} ", yes=True)["approved"]
     assert code_if_approved(world.context(), code, secret)[1]
 
@@ -132,16 +150,16 @@ def test_a_code_is_found_however_it_is_typed(world: World) -> None:
 def test_so_many_requests_may_wait_and_no_more(world: World) -> None:
     asked = request_in(world)
     for _ in range(MAX_WAITING):
-        wait_for_consent(world.context(), asked)
+        wait_in(world, asked)
     with pytest.raises(LimitReached):
-        wait_for_consent(world.context(), asked)
+        wait_in(world, asked)
     world.clock.now += 600_000
-    wait_for_consent(world.context(), asked)
+    wait_in(world, asked)
 
 
 def test_so_many_clients_may_register_and_the_oldest_without_a_consent_gives_way(world: World) -> None:
     approved = request_in(world, "approved")
-    code, secret = wait_for_consent(world.context(), approved)
+    code, secret = wait_in(world, approved)
     world.call("oauth_approve", code=code, yes=True)
     assert code_if_approved(world.context(), code, secret)[1]
     body = {"redirect_uris": [BACK]}
@@ -163,8 +181,8 @@ def test_so_many_clients_may_register_and_the_oldest_without_a_consent_gives_way
     assert refused.value.error == "unsupported_response_type"
 
 
-def test_the_agent_of_a_client_is_the_servers_own_where_it_has_one(tmp_path: Path) -> None:
-    world = World(tmp_path / "other", agent="keeper", **OAUTH)
-    code, _ = wait_for_consent(world.context(), request_in(world))
-    assert world.call("oauth_approve", code=code)["agentId"] == "keeper"
-    world.close()
+def test_the_agent_that_the_page_suggests_is_the_servers_own_where_it_has_one(world: World, tmp_path: Path) -> None:
+    assert suggested_agent(world.context(), "Claude (web) / Ünïcode") == "claude-web-n-code"
+    other = World(tmp_path / "other", agent="keeper", **OAUTH)
+    assert suggested_agent(other.context(), "Claude") == "keeper"
+    other.close()

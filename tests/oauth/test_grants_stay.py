@@ -15,7 +15,7 @@ from holdfast.context import CallContext
 from holdfast.core.errors import Unauthorized
 from holdfast.core.model import Json
 from holdfast.ops.oauth.clients import authenticated, known_client, register
-from holdfast.ops.oauth.consents import access_request, consent_of, issue_code
+from holdfast.ops.oauth.consents import access_request, agreed, choice, issue_code
 from holdfast.ops.oauth.grants import exchange
 from holdfast.ops.oauth.oauth_records import Client, OAuthRefused
 from holdfast.serve.http.auth import Auth
@@ -38,7 +38,7 @@ def granted_code(ctx: CallContext, client: Client) -> str:
         "code_challenge_method": "S256",
     }
     asked = access_request(ctx, query, MCP)
-    consent = consent_of(ctx, None, "claude", ("read", "write"))
+    consent = agreed(ctx, choice(asked, "", "claude", ("read", "write")))
     return ctx.store.write(lambda tx: issue_code(ctx, tx, asked, consent))
 
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from dataclasses import asdict
-from typing import Literal
 
 from pydantic import Field
 from typing_extensions import TypedDict
@@ -11,17 +10,13 @@ from typing_extensions import TypedDict
 from holdfast.context import CallContext
 from holdfast.ops.framework.fields import Name
 from holdfast.ops.framework.operation import Operation, Request
-from holdfast.ops.oauth.consents import consent_of, suggested_agent, waiting_request
+from holdfast.ops.oauth.consents import agreed, unknown_code, waiting_request
 from holdfast.ops.oauth.redirect_uris import origin_of
 from holdfast.store.port import Tx
 
 
 class OAuthApprove(Request):
     code: Name = Field(description="Code that the consent page shows, such as BCDF-GHJK.")
-    tenant: Name | None = Field(default=None, description="Tenant whose memory the client may use.")
-    scopes: tuple[Literal["read", "write"], ...] = Field(
-        default=("read", "write"), description="Scopes to grant, of those that the client requests."
-    )
     yes: bool = Field(default=False, description="Approve it. Without it, the request is only shown.")
 
 
@@ -38,15 +33,15 @@ class OAuthApproveAnswer(TypedDict):
 def oauth_approve(ctx: CallContext, ask: OAuthApprove) -> OAuthApproveAnswer:
     """Approve a client that waits for access by OAuth, by the code on its consent page.
 
-    Without yes, the request is shown: who asks, where its user is sent afterwards, and what would be granted. Approve
-    only a code that your own browser shows.
+    Without yes, the request is shown: who asks, where its user is sent afterwards, and what would be granted, as it was
+    chosen on the page. Approve only a code that your own browser shows.
     """
 
     def approve(tx: Tx) -> OAuthApproveAnswer:
         waiting = waiting_request(ctx, ask.code)
-        asked = waiting.asked
-        agent = ask.agent_id or ctx.caller.agent or suggested_agent(ctx, asked.client_name) or None
-        consent = consent_of(ctx, ask.tenant, agent, tuple(one for one in asked.scopes if one in ask.scopes))
+        if waiting.chosen.tenant != ctx.tenant and not ctx.caller.may("root"):
+            raise unknown_code()
+        asked, consent = waiting.asked, agreed(ctx, waiting.chosen)
         if ask.yes:
             waiting.but(consent=asdict(consent)).put(ctx, tx)
             ctx.audit(tx, "oauth_approve", (asked.client,), tenant=consent.tenant)
@@ -72,6 +67,5 @@ OAUTH_OPERATIONS = (
         scope="admin",
         cli="oauth approve",
         positional=("code",),
-        for_agent=True,
     ),
 )

@@ -8,7 +8,7 @@ from dataclasses import asdict, replace
 
 from holdfast.context import CallContext
 from holdfast.core.errors import Forbidden, InvalidRequest, LimitReached, NotFound
-from holdfast.core.model import CleanText
+from holdfast.core.model import DEFAULT_TENANT, CleanText
 from holdfast.ops.oauth.clients import APPROVED_MS, known_client
 from holdfast.ops.oauth.oauth_records import AccessRequest, Client, Consent, Grant, OAuthRefused, WaitingRequest
 from holdfast.ops.oauth.redirect_uris import is_registered
@@ -78,29 +78,38 @@ def suggested_agent(ctx: CallContext, name: str) -> str:
     return ctx.settings.agent or slug
 
 
-def consent_of(ctx: CallContext, tenant: str | None, agent: str | None, scopes: tuple[str, ...]) -> Consent:
-    """What the caller, who has to be an admin, agrees to.
+def agreed(ctx: CallContext, chosen: Consent) -> Consent:
+    """What was chosen, with the caller's consent.
 
     Raises:
-        Forbidden: it may not.
-        InvalidRequest: no such names can be given to tenants or agents.
+        Forbidden: the caller is no admin of that tenant, or only for another agent.
     """
     if not ctx.caller.may("admin"):
         raise Forbidden("oauth: the credential lacks the scope admin")
-    tenant = tenant or ctx.tenant
-    if tenant != ctx.tenant and not ctx.caller.may("root"):
+    if chosen.tenant != ctx.tenant and not ctx.caller.may("root"):
         raise Forbidden("tenant: this credential may only access its own tenant")
-    if ctx.caller.agent is not None and agent != ctx.caller.agent:
+    if ctx.caller.agent is not None and chosen.agent != ctx.caller.agent:
         raise Forbidden("agentId: this token is bound to another agent")
+    return replace(chosen, by=ctx.caller.name)
+
+
+def choice(asked: AccessRequest, tenant: str, agent: str, scopes: tuple[str, ...]) -> Consent:
+    """What the user of the page chose, of what the client requests.
+
+    Raises:
+        InvalidRequest: no such names can be given to tenants or agents, or nothing is left.
+    """
     for field, value in (("tenant", tenant), ("agent", agent)):
         if value and (not NAMES.fullmatch(value) or redact_text(value).value != value):
             raise InvalidRequest(f"{field}: must be up to 64 letters, digits, dots, _ or -")
-    if not scopes or not set(scopes) <= set(SCOPES):
-        raise InvalidRequest(f"scopes: choose among {', '.join(SCOPES)}")
-    return Consent(tenant, CleanText(agent) if agent else None, asked_scopes(" ".join(scopes), SCOPES), ctx.caller.name)
+    if not scopes or not set(scopes) <= set(asked.scopes):
+        raise InvalidRequest(f"scopes: choose among {', '.join(asked.scopes)}")
+    return Consent(
+        tenant or DEFAULT_TENANT, CleanText(agent) if agent else None, asked_scopes(" ".join(scopes), SCOPES)
+    )
 
 
-def wait_for_consent(ctx: CallContext, asked: AccessRequest) -> tuple[str, str]:
+def wait_for_consent(ctx: CallContext, asked: AccessRequest, chosen: Consent) -> tuple[str, str]:
     """Keep a request until it is approved on the server's machine: its code, and the secret of the browser's page.
 
     Raises:
@@ -108,7 +117,7 @@ def wait_for_consent(ctx: CallContext, asked: AccessRequest) -> tuple[str, str]:
     """
     secret, code = ctx.entropy.hex(SECRET_CHARS), _letters(ctx.entropy.hex(16))
     now = ctx.clock.now_ms()
-    waiting = WaitingRequest(code, now + WAIT_SECONDS * 1000, hash_of(secret), asdict(asked))
+    waiting = WaitingRequest(code, now + WAIT_SECONDS * 1000, hash_of(secret), asdict(asked), asdict(chosen))
 
     def store(tx: Tx) -> None:
         WaitingRequest.sweep(tx, now)
@@ -145,11 +154,15 @@ def waiting_request(ctx: CallContext, code: str) -> WaitingRequest:
     """
     found = WaitingRequest.get(ctx.store.read(), plain_code(code)) if len(code) <= 32 else None
     if found is None or found.expires_at <= ctx.clock.now_ms():
-        raise NotFound(
-            "oauth: no request waits under that code",
-            hint=f"Codes are valid for {WAIT_SECONDS // 60} minutes. Begin again in the client.",
-        )
+        raise unknown_code()
     return found
+
+
+def unknown_code() -> NotFound:
+    return NotFound(
+        "oauth: no request waits under that code",
+        hint=f"Codes are valid for {WAIT_SECONDS // 60} minutes. Begin again in the client.",
+    )
 
 
 def code_if_approved(ctx: CallContext, code: str, secret: str) -> tuple[AccessRequest, str | None]:
@@ -162,12 +175,11 @@ def code_if_approved(ctx: CallContext, code: str, secret: str) -> tuple[AccessRe
     def take(tx: Tx) -> tuple[AccessRequest, str | None]:
         found = waiting_request(ctx, code)
         if not is_secret(secret, found.browser_hash):
-            raise NotFound("oauth: no request waits under that code", hint="Begin again in the client.")
-        consent = found.agreed
-        if consent is None:
+            raise unknown_code()
+        consent = found.chosen
+        if not consent.by:
             return found.asked, None
-        if not found.delete(tx):
-            raise NotFound("oauth: this request was answered already", hint="Begin again in the client.")
+        found.delete(tx)
         return found.asked, issue_code(ctx, tx, found.asked, consent)
 
     return ctx.store.write(take)
@@ -182,7 +194,6 @@ def issue_code(ctx: CallContext, tx: Tx, asked: AccessRequest, consent: Consent)
     """A code that the client exchanges for a token within a minute, once."""
     id, secret, now = ctx.entropy.hex(ID_CHARS), ctx.entropy.hex(SECRET_CHARS), ctx.clock.now_ms()
     Grant.sweep(tx, now)
-    scopes = tuple(scope for scope in asked.scopes if scope in consent.scopes)
     Grant(
         id,
         now + CODE_SECONDS * 1000,
@@ -192,7 +203,7 @@ def issue_code(ctx: CallContext, tx: Tx, asked: AccessRequest, consent: Consent)
         challenge=asked.challenge,
         tenant=consent.tenant,
         agent=consent.agent,
-        scopes=scopes,
+        scopes=consent.scopes,
         code_hash=hash_of(secret),
     ).put(ctx, tx)
     client = Client.get(tx, asked.client)

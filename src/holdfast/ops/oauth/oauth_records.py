@@ -119,12 +119,12 @@ class AccessRequest:
 
 @dataclass(frozen=True, slots=True)
 class Consent:
-    """What the owner agreed to."""
+    """What the page's user chose, and who agreed to it."""
 
     tenant: str
     agent: str | None
     scopes: tuple[str, ...]
-    by: str  # the name of his credential
+    by: str = ""  # the name of the owner's credential; "" until he agrees
 
 
 @dataclass(frozen=True, slots=True)
@@ -135,16 +135,15 @@ class WaitingRequest(Stored):
 
     browser_hash: str  # of a secret that only the page has: who reads the code over a shoulder gets nothing
     request: Json  # an AccessRequest
-    consent: Json | None = None  # a Consent
+    consent: Json  # a Consent
 
     @property
     def asked(self) -> AccessRequest:
         return AccessRequest(**{**self.request, "scopes": tuple(self.request["scopes"])})
 
     @property
-    def agreed(self) -> Consent | None:
-        given = self.consent
-        return None if given is None else Consent(**{**given, "scopes": tuple(given["scopes"])})
+    def chosen(self) -> Consent:
+        return Consent(**{**self.consent, "scopes": tuple(self.consent["scopes"])})
 
 
 @dataclass(frozen=True, slots=True)

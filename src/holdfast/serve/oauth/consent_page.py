@@ -65,7 +65,7 @@ def waiting_page(asked: AccessRequest, code: str, secret: str, again: bool = Fal
     return _page(
         "Approve on the server",
         f"""{notice}<p>On the machine of the server, run:</p><p><code>holdfast oauth approve {escape(code)}</code></p>
-<p>It shows what <b>{escape(asked.client_name)}</b> requests and asks you to confirm. Then press Continue.
+<p>It shows what <b>{escape(asked.client_name)}</b> would get. To approve it, add <b>--yes</b>, then press Continue.
 The code is valid for ten minutes.</p>
 <form method="post" action="{AUTHORIZE}">{_hidden("code", code)}{_hidden("page", secret)}
 <button name="step" value="continue">Continue</button></form>""",

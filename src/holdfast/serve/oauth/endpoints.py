@@ -20,8 +20,9 @@ from holdfast.engine import Engine
 from holdfast.ops.oauth.clients import authenticated, register
 from holdfast.ops.oauth.consents import (
     access_request,
+    agreed,
+    choice,
     code_if_approved,
-    consent_of,
     issue_code,
     suggested_agent,
     wait_for_consent,
@@ -120,13 +121,13 @@ class OAuthEndpoints:
         return await self._run(self._allow, asked, fields)
 
     def _allow(self, asked: AccessRequest, fields: dict[str, str]) -> Response:
-        if not (credential := fields.get("credential", "").strip()):
-            code, secret = wait_for_consent(self._stranger(), asked)
-            return waiting_page(asked, code, secret)
+        scopes = tuple(fields.get("grant", "").split())
         try:
+            chosen = choice(asked, fields.get("tenant", "").strip(), fields.get("agent", "").strip(), scopes)
+            if not (credential := fields.get("credential", "").strip()):
+                return waiting_page(asked, *wait_for_consent(self._stranger(), asked, chosen))
             ctx = self._engine.context(self._auth.of(credential))
-            scopes = tuple(fields.get("grant", "").split())
-            consent = consent_of(ctx, fields.get("tenant"), fields.get("agent") or None, scopes)
+            consent = agreed(ctx, chosen)
             code = ctx.store.write(lambda tx: issue_code(ctx, tx, asked, consent))
         except Fault as fault:
             message = "This is neither the secret nor a token." if isinstance(fault, Unauthorized) else fault.message
