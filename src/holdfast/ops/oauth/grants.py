@@ -8,7 +8,6 @@ was used already: it was stolen, now or then, and everything that was granted en
 from __future__ import annotations
 
 import dataclasses
-import hmac
 import re
 from base64 import urlsafe_b64encode
 from collections.abc import Callable, Mapping
@@ -25,6 +24,7 @@ from holdfast.ops.oauth.token_secret import (
     SECRET_CHARS,
     TOKEN_PREFIX,
     hash_of,
+    is_same,
     is_secret,
     joined,
     split,
@@ -156,7 +156,7 @@ def revoked(token: Token, now: int) -> Token:
 def _proves(verifier: str, challenge: str) -> bool:
     """Whether the client is the one that began: PKCE with S256."""
     made = urlsafe_b64encode(sha256(verifier.encode()).digest()).rstrip(b"=").decode()
-    return bool(_VERIFIER.fullmatch(verifier)) and hmac.compare_digest(made, challenge)
+    return bool(_VERIFIER.fullmatch(verifier)) and is_same(made, challenge)
 
 
 def _refused(why: str) -> OAuthRefused:

@@ -15,9 +15,14 @@ def hash_of(secret: str) -> str:
     return sha256(secret.encode()).hexdigest()
 
 
+def is_same(one: str, other: str) -> bool:
+    """Whether two secrets or hashes are the same, compared in constant time."""
+    return hmac.compare_digest(one.encode(), other.encode())
+
+
 def is_secret(secret: str, stored: str) -> bool:
-    """Whether the hash is that of the secret, compared in constant time."""
-    return bool(stored) and hmac.compare_digest(hash_of(secret), stored)
+    """Whether the hash is that of the secret."""
+    return is_same(hash_of(secret), stored)
 
 
 def joined(prefix: str, id: str, *secrets: str) -> str:
