@@ -38,6 +38,7 @@ from holdfast.settings.row import duration
 DOCS = Path(__file__).parent
 PROMISES = DOCS / "promises.toml"
 ROOMS = DOCS.parent / "tools" / "rooms.py"
+INTEGRATIONS = DOCS / "integrations_page.py"
 COMMANDS = DOCS.parent / "src" / "holdfast" / "cli" / TABLE
 MADE = "<!-- Generated from the source by docs/generate.py (`make docs`). Do not edit. -->"
 
@@ -403,7 +404,7 @@ def _shown(row: Setting) -> str:
 
 
 def integrations_page() -> str:
-    return page("Integrations", *runpy.run_path(str(DOCS / "integrations_page.py"))["parts"](table))
+    return page("Integrations", *runpy.run_path(str(INTEGRATIONS))["parts"](table))
 
 
 # Errors
