@@ -353,12 +353,18 @@ def _key_recover(given: argparse.Namespace) -> int:
     return 0
 
 
+def _add_doctor(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument(
+        "--full", action="store_true", help="Load the model and look at keys here too, not only in the running server."
+    )
+
+
 def _doctor(given: argparse.Namespace) -> int:
     from holdfast.cli.commands.doctor import examine, lines_of
     from holdfast.cli.memory_location import settings_of
     from holdfast.cli.output.render import print_json, print_lines
 
-    checks = examine(settings_of(given))
+    checks = examine(settings_of(given), full=given.full)
     if given.json:
         print_json({"checks": [check.shape() for check in checks]})
     else:
@@ -483,5 +489,5 @@ COMMANDS = (
     ),
     Command("show", "Print a page of the viewer.", _add_show, _show_page),
     Command("watch", "Show events of the memory as they happen.", _add_nothing, _watch),
-    Command("doctor", "Check the installation and explain how to fix problems.", _add_nothing, _doctor),
+    Command("doctor", "Check the installation and explain how to fix problems.", _add_doctor, _doctor),
 )
