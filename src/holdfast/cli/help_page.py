@@ -43,6 +43,7 @@ GROUPS: Mapping[str, str] = {
     "key": "Make, show, back up and trust the keys that sign and encrypt snapshots.",
     "lesson": "Save, search, strengthen and delete lessons.",
     "mesh": "Bring the memories of several machines together through a vault.",
+    "oauth": "Approve remote clients that request access by OAuth.",
     "replay": "Play back a recorded session step by step.",
     "routine": "Run kept steps again and again: each becomes an action.",
     "second-brain": "List, read and write pages of Markdown.",

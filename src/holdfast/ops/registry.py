@@ -14,6 +14,7 @@ from holdfast.ops.coordination.messages import MESSAGES
 from holdfast.ops.coordination.plans import PLANS
 from holdfast.ops.coordination.work import WORK
 from holdfast.ops.framework.operation import Operation
+from holdfast.ops.oauth.approval import OAUTH_OPERATIONS
 from holdfast.ops.query.history import HISTORY
 from holdfast.ops.query.memory_map import FOLDERS
 from holdfast.ops.query.provenance import PROVENANCE
@@ -98,6 +99,7 @@ OPERATIONS: tuple[Operation, ...] = (
     *KEY_OPERATIONS,
     *OVERVIEW,
     *ADMIN,
+    *OAUTH_OPERATIONS,
     *EXAMINATION,
 )
 
