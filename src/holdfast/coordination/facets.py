@@ -15,6 +15,7 @@ from holdfast.store.port import Reader, Table, Tx, where
 from holdfast.store.tables import ACTIONS, COORDINATION, MEMORIES, OBSERVATIONS
 
 TARGETS: dict[str, Table[Any]] = {"action": ACTIONS, "memory": MEMORIES, "observation": OBSERVATIONS}
+MOST_SHARED = 1_000  # the newest that a feed looks through
 SHARED: dict[str, Table[Any]] = {"memory": MEMORIES, "pattern": MEMORIES, "observation": OBSERVATIONS}
 
 
@@ -141,7 +142,7 @@ def feed(ctx: CallContext, limit: int) -> tuple[list[tuple[CoordinationRecord, A
     """What was shared and can still be seen, newest first, and how much there is of it."""
     reader = ctx.store.read()
     shown = []
-    for one in found(ctx, reader, SHARE):
+    for one in found(ctx, reader, SHARE, limit=MOST_SHARED):
         record = reader.get(SHARED[one.body["type"]], ctx.tenant, one.subject)
         if record is not None and ctx.may_see(record):
             shown.append((one, record))

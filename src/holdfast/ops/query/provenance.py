@@ -16,8 +16,9 @@ from holdfast.core.wire import shape
 from holdfast.intake.addresses import memory_named
 from holdfast.ops.framework.fields import Name, Share
 from holdfast.ops.framework.operation import ChatRequest, Operation
-from holdfast.recall.views.provenance import Citation, citations, row_state, session_of
+from holdfast.recall.views.provenance import Citation, citations, session_of
 from holdfast.recall.views.relatives import relatives
+from holdfast.store.rows import shape_of
 from holdfast.store.tables import MEMORIES, OBSERVATIONS
 
 MOST_HOPS = 5
@@ -44,11 +45,6 @@ class Provenance(ChatRequest):
     id: Name = Field(description="Id of a memory or an observation, or address of a memory.")
 
 
-class RowAnswer(TypedDict):
-    sound: bool
-    contentHash: str
-
-
 class ProvenanceAnswer(TypedDict):
     success: bool
     type: str
@@ -57,11 +53,14 @@ class ProvenanceAnswer(TypedDict):
     session: NotRequired[Json | None]
     citations: list[Json]
     citationCount: int
-    checksum: RowAnswer
+    contentHash: str
 
 
 def provenance(ctx: CallContext, ask: Provenance) -> ProvenanceAnswer:
-    """Show where a memory or an observation comes from: its sources, their sessions, and whether its row is intact."""
+    """Show where a memory or an observation comes from: its sources and their sessions, and a hash of all that it says.
+
+    A record whose row does not fit its checksum is not shown: the answer is that the memory is damaged.
+    """
     reader = ctx.store.read()
     seen = reader.get(OBSERVATIONS, ctx.tenant, ask.id)
     if seen is not None:
@@ -69,20 +68,20 @@ def provenance(ctx: CallContext, ask: Provenance) -> ProvenanceAnswer:
             raise NotFound("memory: no memory or observation has that id")
         return _of_observation(ctx, seen)
     memory = memory_named(ctx, reader, ask.id, ask.agent_id)
-    cited, row = citations(ctx, memory), row_state(ctx, reader, MEMORIES, memory)
+    cited = citations(ctx, memory)
     return {
         "success": True,
         "type": "memory",
         "memory": _memory(memory),
         "citations": [_citation(one) for one in cited],
         "citationCount": len(cited),
-        "checksum": {"sound": row.sound, "contentHash": row.content_hash},
+        "contentHash": shape_of(MEMORIES).content_hash(memory),
     }
 
 
 def _of_observation(ctx: CallContext, seen: Observation) -> ProvenanceAnswer:
     reader = ctx.store.read()
-    row, session = row_state(ctx, reader, OBSERVATIONS, seen), session_of(ctx, reader, seen)
+    session = session_of(ctx, reader, seen)
     about = None if session is None else shape(session)
     return {
         "success": True,
@@ -91,7 +90,7 @@ def _of_observation(ctx: CallContext, seen: Observation) -> ProvenanceAnswer:
         "session": about and {name: about[name] for name in ("id", "project", "status", "startedAt")},
         "citations": [],
         "citationCount": 0,
-        "checksum": {"sound": row.sound, "contentHash": row.content_hash},
+        "contentHash": shape_of(OBSERVATIONS).content_hash(seen),
     }
 
 

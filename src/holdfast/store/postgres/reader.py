@@ -188,7 +188,7 @@ class PostgresReader(VectorReads, WordReads):
         self, table: Table[Any], tenant: str, columns: Sequence[str], seqs: Sequence[int], *conditions: Condition
     ) -> list[tuple[Any, ...]]:
         where, values = clause(table, self._space(tenant), conditions, "r.")
-        names = ", ".join(f"r.{column}" for column in columns if column in (*shape_of(table).columns, "checksum"))
+        names = ", ".join(f"r.{column}" for column in columns if column in shape_of(table).columns)
         asked = f"unnest(%s::bigint[]) WITH ORDINALITY AS asked(seq, place) JOIN {table.name} AS r ON r.seq = asked.seq"
         sql = f"SELECT {names} FROM {asked} WHERE {where} ORDER BY asked.place"
         return self.rows(sql, [list(seqs), *values], self._space(tenant))

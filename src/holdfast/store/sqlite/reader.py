@@ -246,7 +246,7 @@ class SqliteReader(VectorReads, WordReads):
         self, table: Table[Any], tenant: str, columns: Sequence[str], seqs: Sequence[int], *conditions: Condition
     ) -> list[tuple[Any, ...]]:
         clause, values = _clause(table, tenant, conditions, "r.")
-        names = ", ".join(f"r.{column}" for column in columns if column in (*shape_of(table).columns, "checksum"))
+        names = ", ".join(f"r.{column}" for column in columns if column in shape_of(table).columns)
         asked = f"json_each(?) AS asked CROSS JOIN {table.name} AS r ON r.seq = asked.value"
         return self._rows(f"SELECT {names} FROM {asked} WHERE {clause}", [orjson.dumps(list(seqs)).decode(), *values])
 
