@@ -335,6 +335,7 @@ SAMPLES: tuple[Sample, ...] = (
     Sample("livez", {}),
     Sample("overview", {"days": 30}),
     Sample("health", {}),
+    Sample("examine", {}),
     Sample("flags", {}),
     Sample("diagnostics", {}),
     Sample("diagnostics_followup", {}),

@@ -28,6 +28,7 @@ from holdfast.ops.records.rule_files import RULES
 from holdfast.ops.records.sessions import INTAKE
 from holdfast.ops.records.slots import SLOT_OPERATIONS
 from holdfast.ops.server.admin import ADMIN
+from holdfast.ops.server.examination import EXAMINATION
 from holdfast.ops.server.export_import import TRANSFER
 from holdfast.ops.server.overview import OVERVIEW
 from holdfast.ops.server.recover import RECOVERING
@@ -81,6 +82,7 @@ OPERATIONS: tuple[Operation, ...] = (
     *KEY_OPERATIONS,
     *OVERVIEW,
     *ADMIN,
+    *EXAMINATION,
 )
 
 BY_NAME: dict[str, Operation] = {operation.name: operation for operation in OPERATIONS}
