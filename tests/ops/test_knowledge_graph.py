@@ -70,6 +70,20 @@ def test_a_secret_is_stored_nowhere_and_the_fact_without_it_once(world: World) -
     assert graph(world)["entities"] == [entity("Ada")]
 
 
+def test_a_secret_that_only_the_name_of_its_entity_gives_away_is_removed(world: World) -> None:
+    made = world.call("create_entities", entities=[entity("password", "tr0ub4dor3xyz")])
+
+    assert made["entities"] == graph(world)["entities"] == [entity("password", "[REDACTED_SECRET]")]
+    assert "tr0ub4dor" not in str(world.call("memories", latest=False))
+
+
+def test_an_observation_says_in_a_search_what_it_is_about(world: World) -> None:
+    world.call("create_entities", entities=[entity("Ada", "keeps bees")])
+
+    [hit] = world.call("search", query="who keeps bees", format="passages")["results"]
+    assert "Ada: keeps bees" in hit["text"]
+
+
 def test_what_was_deleted_is_not_found_and_can_be_restored(world: World) -> None:
     world.call("create_entities", entities=[entity("Ada", "keeps bees")])
     world.call("delete_entities", entityNames=["Ada"])

@@ -21,6 +21,7 @@ from holdfast.intake.remember import MemoryDraft, remember_at_address
 from holdfast.protocol.access import MemoryFacts
 from holdfast.protocol.address import check_address
 from holdfast.protocol.terms import MemoryType
+from holdfast.redact import redact_text
 from holdfast.store.port import Reader, Tx
 from holdfast.store.tables import ADDRESSES
 
@@ -78,7 +79,8 @@ class KnowledgeGraph:
         with self._ctx.store.snapshot() as reader:
             told: dict[str, list[CleanText]] = {}
             for one in self._each(reader, self._observations_of(None)):
-                told.setdefault(_about(one)["entity"], []).append(CleanText(one.content))
+                name = _about(one)["entity"]
+                told.setdefault(name, []).append(CleanText(one.content.removeprefix(_before(name))))
             found = [_about(one) for one in self._each(reader, f"{self._domain}://")]
             links = tuple(_link(one) for one in self._each(reader, self._links()))
         entities = (Entity(one["entity"], one["entityType"], tuple(told.get(one["entity"], ()))) for one in found)
@@ -189,8 +191,8 @@ class KnowledgeGraph:
         uri = self._observation(name, text)
         if self._at(tx, uri) is not None:
             return False
-        about = {DOMAIN: {"entity": name}}
-        self._put(tx, uri, MemoryDraft(text, OBSERVATION, name, entities=(name,), subject=name, metadata=about))
+        said, about = CleanText(_before(name) + text), {DOMAIN: {"entity": name}}
+        self._put(tx, uri, MemoryDraft(said, OBSERVATION, name, entities=(name,), subject=name, metadata=about))
         return True
 
     def _put(self, tx: Tx, uri: str, draft: MemoryDraft) -> None:
@@ -210,6 +212,18 @@ _FIELDS: dict[str, tuple[str, ...]] = {
     RELATION: ("from", "to", "relationType"),
 }
 _EVERY: Json = {"domain": CleanText(GRAPH_DOMAIN), "memory_type": MemoryType.PERMANENT}
+
+
+def clean_beside(name: str, texts: Iterable[str]) -> tuple[CleanText, ...]:
+    """Observations as they are stored of that entity: `password` as its name makes a secret of what is said of it."""
+    before = _before(name)
+    said = (redact_text(before + text).value for text in texts)
+    return tuple(CleanText(one.removeprefix(before)) for one in said)
+
+
+def _before(name: str) -> str:
+    """How the memory of an observation begins: alone, in a search or a context, it has to say what it is about."""
+    return f"{name}: "
 
 
 def names_in(memory: Memory) -> list[str]:

@@ -10,8 +10,17 @@ from pydantic.alias_generators import to_camel
 from typing_extensions import TypedDict
 
 from holdfast.context import CallContext
-from holdfast.core.model import Memory
-from holdfast.intake.graph.knowledge_graph import TYPES, Entity, Graph, KnowledgeGraph, Link, NamedTexts, names_in
+from holdfast.core.model import CleanText, Memory
+from holdfast.intake.graph.knowledge_graph import (
+    TYPES,
+    Entity,
+    Graph,
+    KnowledgeGraph,
+    Link,
+    NamedTexts,
+    clean_beside,
+    names_in,
+)
 from holdfast.ops.framework.fields import CleanItem, CleanLoose, Query
 from holdfast.ops.framework.operation import ChatRequest, Operation
 from holdfast.protocol.ownership import owned
@@ -76,6 +85,10 @@ def _graph(ctx: CallContext, ask: ChatRequest) -> KnowledgeGraph:
     return KnowledgeGraph(ctx, owned(ask.umo, ask.sender_id), ask.agent_id)
 
 
+def _named(name: CleanText, texts: tuple[CleanText, ...]) -> NamedTexts:
+    return NamedTexts(name, clean_beside(name, texts))
+
+
 def _entities(entities: tuple[Entity, ...] | list[Entity]) -> list[GraphEntity]:
     return [{"name": one.name, "entityType": one.type, "observations": list(one.observations)} for one in entities]
 
@@ -98,7 +111,7 @@ class EntitiesAnswer(TypedDict):
 
 def create_entities(ctx: CallContext, ask: CreateEntities) -> EntitiesAnswer:
     """Create entities of the knowledge graph, with observations. Returns those that were new."""
-    wanted = (Entity(one.name, one.entity_type, one.observations) for one in ask.entities)
+    wanted = (Entity(one.name, one.entity_type, clean_beside(one.name, one.observations)) for one in ask.entities)
     return {"entities": _entities(_graph(ctx, ask).create_entities(wanted))}
 
 
@@ -133,7 +146,8 @@ class AddedAnswer(TypedDict):
 
 def add_observations(ctx: CallContext, ask: AddObservations) -> AddedAnswer:
     """Add observations to entities. Returns those that were new; if an entity does not exist, none is added."""
-    done = _graph(ctx, ask).add_observations([NamedTexts(one.entity_name, one.contents) for one in ask.observations])
+    told = [_named(one.entity_name, one.contents) for one in ask.observations]
+    done = _graph(ctx, ask).add_observations(told)
     return {"results": [{"entityName": one.name, "addedObservations": list(one.texts)} for one in done]}
 
 
@@ -153,7 +167,7 @@ class DeleteObservations(ChatRequest):
 
 def delete_observations(ctx: CallContext, ask: DeleteObservations) -> DeletedAnswer:
     """Delete observations of entities. They can be restored until they are forgotten."""
-    _graph(ctx, ask).delete_observations(NamedTexts(one.entity_name, one.observations) for one in ask.deletions)
+    _graph(ctx, ask).delete_observations(_named(one.entity_name, one.observations) for one in ask.deletions)
     return {"success": True, "message": "Observations deleted successfully"}
 
 
@@ -229,5 +243,5 @@ GRAPH_OPERATIONS = (
         search_nodes, "POST", "/knowledge-graph/search", cli="knowledge-graph search", positional=("query",),
         by_meaning=True,
     ),
-    Operation(open_nodes, "POST", "/knowledge-graph/open", cli="knowledge-graph open", positional=("names",)),
+    Operation(open_nodes, "POST", "/knowledge-graph/open", cli="knowledge-graph open"),
 )  # fmt: skip
