@@ -11,6 +11,7 @@ from holdfast.core.model import Json
 from holdfast.ops.foreign.knowledge_graph import GRAPH_OPERATIONS
 from holdfast.ops.foreign.memory_tool import FILE_OPERATIONS
 from holdfast.ops.framework.operation import Operation
+from holdfast.ops.oauth.approval import OAUTH_OPERATIONS
 from holdfast.ops.query.memory_map import FOLDERS
 from holdfast.ops.query.recall_check import CHECKING
 from holdfast.ops.query.search import RECALL
@@ -82,6 +83,7 @@ OPERATIONS: tuple[Operation, ...] = (
     *KEY_OPERATIONS,
     *OVERVIEW,
     *ADMIN,
+    *OAUTH_OPERATIONS,
     *EXAMINATION,
 )
 
