@@ -6,9 +6,10 @@ from pathlib import Path
 
 import pytest
 from flows import identity_file, recipient
+from harm import flip_bit
 from journal_steps import Journaled, journal_objects
 
-from holdfast.core.errors import IdentityNeeded, InvalidRequest, NotFound, RestorePending
+from holdfast.core.errors import IdentityNeeded, InvalidRequest, NotFound, RestorePending, SnapshotDamaged
 from holdfast.core.model import Caller
 from holdfast.core.times import iso
 from holdfast.serve.background.journal_thread import JournalThreads
@@ -395,3 +396,25 @@ def test_a_memory_that_comes_from_the_journal_alone_is_no_other_than_that_of_the
     assert third.texts() == {"Fact one.", "Fact two."}
     assert third.engine.trouble("default") is None
     assert "vault: the journal up to" in third.call("memories")["notice"]
+
+
+def test_a_vault_is_verified_with_its_journal(home: Journaled, tmp_path: Path) -> None:
+    for number in range(3):
+        home.remember(f"Fact {number}.")
+        home.piece()
+    id = home.snapshot()
+    home.clock.now += 1
+    home.compaction().expire(home.line, home.clock.now, home.clock.now)  # a line need not begin with its first piece
+    for number in (3, 4):
+        home.remember(f"Fact {number}.")
+        home.piece()
+    (line,) = home.call("vault_verify")["journal"]
+    assert (line["line"], line["sound"], line["upto"]) == (home.line, True, iso(home.clock.now))
+
+    flip_bit(journal_objects(tmp_path / "vault")[-1])
+    found = home.call("vault_verify")
+    (line,) = found["journal"]
+    assert (found["sound"], found["exitCode"], line["sound"]) == (False, SnapshotDamaged.exit_code, False)
+    assert line["message"]
+    assert "holdfast snapshot create" in found["hint"]
+    assert "journal" not in home.call("vault_verify", id=id)
