@@ -90,7 +90,7 @@ INSIDE: dict[str, Levels] = {
     ),
     "ops": (
         ("framework",),
-        ("query",),
+        ("query", "oauth"),
         ("records", "snapshots"),
         ("server",),
         ("registry",),
