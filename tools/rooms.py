@@ -92,7 +92,7 @@ INSIDE: dict[str, Levels] = {
     "ops": (
         ("framework",),
         ("query", "oauth"),
-        ("records", "snapshots", "coordination"),
+        ("records", "snapshots", "foreign", "coordination"),
         ("server",),
         ("registry",),
         ("openapi",),
