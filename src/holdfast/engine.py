@@ -19,7 +19,7 @@ from holdfast.core.background import (
     QuestionLog,
     RecallCounter,
 )
-from holdfast.core.errors import DataDamaged, DataTooNew, Fault, Following, RestorePending, StorageFull
+from holdfast.core.errors import CANNOT_OPEN, DataDamaged, Fault, Following, RestorePending, StorageFull
 from holdfast.core.metrics import Metrics
 from holdfast.core.model import DEFAULT_TENANT, Caller, Event
 from holdfast.core.ports import Clock, Embedder, Entropy, Publisher
@@ -33,14 +33,13 @@ from holdfast.snapshot.follow.follow_note import FollowNote, read_follow, write_
 from holdfast.snapshot.follow.follow_start import fill_copy, first_copy
 from holdfast.snapshot.recovery.auto_restore import FirstRestore, first_restore, note_reported, note_restore
 from holdfast.snapshot.recovery.bootstrap import begin_from_vault, fill_from_vault, is_blank
-from holdfast.snapshot.recovery.damage_hints import way_out
 from holdfast.snapshot.recovery.pending_restore import end_waiting, is_waiting
 from holdfast.snapshot.recovery.vault_mismatch import vault_mismatch
 from holdfast.snapshot.remote.forks import fork_notices_of
 from holdfast.snapshot.repo.context import SnapshotContext, snapshot_context
 from holdfast.snapshot.restore import RestoreResult
 from holdfast.snapshot.sources.restore_plan import settle_folders, sweep_staged
-from holdfast.store.damage import Damage
+from holdfast.store.damage import REMEDY
 from holdfast.store.data_folder import DataFolder, FolderLock
 from holdfast.store.engine_port import Build, CapturedFile
 from holdfast.store.engines import EMBEDDED, live_memory
@@ -53,9 +52,6 @@ log = logging.getLogger("holdfast")
 LARGE_IMPORT = 10_000  # records written by one process
 BEHIND_SECONDS = 60.0  # after which readers of a copy are told why it has nothing new
 AGAIN_SECONDS = 5.0  # between two tries of a vault that could not be restored from
-
-# What a restore repairs: a memory that is damaged or too new, or one that is still in the vault.
-CANNOT_OPEN: tuple[type[Fault], ...] = (DataDamaged, DataTooNew, RestorePending)
 
 
 def _following(settings: Settings) -> FollowNote | None:
@@ -111,7 +107,7 @@ class Engine:
         self.folder = DataFolder(settings.folder)
         self.folder.make()
         telling = self.clock if settings.nats_url else None
-        self._live = live_memory(settings.store, self.folder, self.publish, telling, self._way_out)
+        self._live = live_memory(settings.store, self.folder, self.publish, telling)
         self._opened_at = 0
         self._tried_at = self.clock.steady()
         self._waited = False
@@ -139,7 +135,7 @@ class Engine:
             raise
         except CANNOT_OPEN as fault:
             if isinstance(fault, DataDamaged) and fault.hint == DataDamaged.hint:
-                fault.hint = self._way_out(Damage("records", fault.message))
+                fault.hint = REMEDY
             if not rescue:
                 raise
             self._live.refuse(fault)
@@ -322,9 +318,6 @@ class Engine:
         self.questions.take()  # answered with them
         self._opened_at = self._live.store.last_seq()
         return name
-
-    def _way_out(self, damage: Damage) -> str:
-        return way_out(self._context(), damage)
 
     @property
     def started(self) -> tuple[int, float]:

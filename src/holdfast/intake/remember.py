@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from holdfast.context import CallContext, facts_of
 from holdfast.core.errors import Conflict
-from holdfast.core.model import CleanText, Json, Memory
+from holdfast.core.model import VERBATIM_DOMAINS, WORK_DOMAINS, CleanText, Json, Memory
 from holdfast.core.times import DAY_MS
 from holdfast.intake.addresses import fresh_address, keep_address, memory_named, owner_of
 from holdfast.protocol.access import MemoryFacts, stored_keys
@@ -131,7 +131,8 @@ def _addressed(ctx: CallContext, tx: Tx, memory: Memory) -> Memory:
 
 
 def _revised(ctx: CallContext, tx: Tx, old: Memory, new: Memory) -> Memory:
-    """A new version of the memory at the address. Its audience stays; the same content again changes nothing.
+    """A new version of the memory at the address. Its audience stays; the same content again changes nothing, if it
+    comes with no metadata or with the same.
 
     Raises:
         Conflict: the new content has another audience than the memory there, which would be shown it.
@@ -142,7 +143,7 @@ def _revised(ctx: CallContext, tx: Tx, old: Memory, new: Memory) -> Memory:
             "uri: the memory at this address is visible to others than the new one",
             hint="Choose another address, or evolve the memory there; its visibility then stays as it is.",
         )
-    if old.content == new.content and old.state == "active":
+    if old.content == new.content and old.state == "active" and new.metadata in ({}, old.metadata):
         return old
     kept = ("agent", "scope", "visibility", "umo", "owners", "share_into_groups", "uri")
     same = {name: getattr(old, name) for name in kept}
@@ -300,8 +301,8 @@ def _is_version(draft: MemoryDraft, memory: Memory, words: frozenset[str], score
 
     Dated statements of two sessions are two statements.
     """
-    if draft.uri and memory.uri:
-        return False  # two addresses, two memories
+    if (draft.uri and memory.uri) or memory.domain in VERBATIM_DOMAINS:
+        return False  # two addresses, two memories; and what an agent wrote into a file stays as it is
     if draft.created_at is not None and memory.dated and memory.session_ids != _sessions(draft):
         return False
     if len(words) < FEW_WORDS:
@@ -319,7 +320,8 @@ def _first_version(ctx: CallContext, tx: Tx, draft: MemoryDraft, agent: str | No
     id = ctx.new_id("mem")
     title = draft.title or title_of(draft.content)
     lasts = None if draft.ttl_days is None else int(draft.ttl_days * DAY_MS)
-    facts = dataclasses.replace(draft.facts, of_work=bool(draft.project or _sessions(draft)))
+    of_work = bool(draft.project or _sessions(draft)) or draft.domain in WORK_DOMAINS
+    facts = dataclasses.replace(draft.facts, of_work=of_work)
     umo = facts.origin.to_umo() if facts.origin.is_valid else None
     owners = (facts.owner, *facts.co_owners) if facts.owner else ()
     return Memory(

@@ -16,17 +16,21 @@ from holdfast.ops.query.timeline import TIMELINE
 from holdfast.ops.records.actions import ACTION_OPERATIONS
 from holdfast.ops.records.addresses import ADDRESS_OPERATIONS
 from holdfast.ops.records.forget import FORGETTING
+from holdfast.ops.records.items import ITEM_OPERATIONS
 from holdfast.ops.records.learning import LEARNING
 from holdfast.ops.records.lessons import LESSON_OPERATIONS
 from holdfast.ops.records.lifecycle import AGING
 from holdfast.ops.records.memories import MEMORY_OPERATIONS
 from holdfast.ops.records.memory_scope import CHANGING
+from holdfast.ops.records.memory_tool import FILE_OPERATIONS
 from holdfast.ops.records.rule_files import RULES
 from holdfast.ops.records.sessions import INTAKE
 from holdfast.ops.records.slots import SLOT_OPERATIONS
 from holdfast.ops.server.admin import ADMIN
+from holdfast.ops.server.examination import EXAMINATION
 from holdfast.ops.server.export_import import TRANSFER
 from holdfast.ops.server.overview import OVERVIEW
+from holdfast.ops.server.recover import RECOVERING
 from holdfast.ops.server.second_brain import NOTE_OPERATIONS
 from holdfast.ops.snapshots.create import SNAPSHOTS
 from holdfast.ops.snapshots.damaged_generations import DAMAGED
@@ -45,6 +49,8 @@ OPERATIONS: tuple[Operation, ...] = (
     *INTAKE,
     *MEMORY_OPERATIONS,
     *ADDRESS_OPERATIONS,
+    *FILE_OPERATIONS,
+    *ITEM_OPERATIONS,
     *FORGETTING,
     *AGING,
     *CHANGING,
@@ -67,12 +73,14 @@ OPERATIONS: tuple[Operation, ...] = (
     *FOLLOWING,
     *MERGING,
     *DAMAGED,
+    *RECOVERING,
     *REMOVING,
     *VAULTS,
     *FOREIGN,
     *KEY_OPERATIONS,
     *OVERVIEW,
     *ADMIN,
+    *EXAMINATION,
 )
 
 BY_NAME: dict[str, Operation] = {operation.name: operation for operation in OPERATIONS}
