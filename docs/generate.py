@@ -39,6 +39,7 @@ DOCS = Path(__file__).parent
 PROMISES = DOCS / "promises.toml"
 ROOMS = DOCS.parent / "tools" / "rooms.py"
 TYPES = DOCS.parent / "tools" / "typescript_types.py"
+CLIENT_TYPES = DOCS.parent / "clients" / "typescript" / "src" / "generated.ts"
 INTEGRATIONS = DOCS / "integrations_page.py"
 COMMANDS = DOCS.parent / "src" / "holdfast" / "cli" / TABLE
 MADE = "<!-- Generated from the source by docs/generate.py (`make docs`). Do not edit. -->"
@@ -60,8 +61,13 @@ def main() -> int:
     for name, text in pages().items():
         (DOCS / name).write_text(text, encoding="utf-8")
     COMMANDS.write_bytes(command_table_source.table_text())
-    runpy.run_path(str(TYPES), run_name="__main__")
+    CLIENT_TYPES.write_text(client_types(), encoding="utf-8")
     return 0
+
+
+def client_types() -> str:
+    """The types of the TypeScript client."""
+    return str(runpy.run_path(str(TYPES))["source"]())
 
 
 # Markdown

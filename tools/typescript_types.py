@@ -1,4 +1,4 @@
-"""clients/typescript/src/generated.ts, the types of every operation, from the OpenAPI document: run by `make docs`.
+"""clients/typescript/src/generated.ts, the types of every operation, from the OpenAPI document; `make docs` writes it.
 
 The client has no dependency at run time, so there is one here neither: the document uses a small part of JSON Schema,
 and what it does not use is refused instead of being guessed at.
@@ -9,14 +9,12 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Iterator
-from pathlib import Path
 from typing import Any
 
 from holdfast.ops.openapi import openapi
 
 Schema = dict[str, Any]
 
-TARGET = Path(__file__).parents[1] / "clients" / "typescript" / "src" / "generated.ts"
 PREFIX = "/agentmemory"
 HEAD = (
     "// Generated from Holdfast's OpenAPI document by tools/typescript_types.py (`make docs`). Do not edit.\n\n"
@@ -134,7 +132,3 @@ def _title(name: str) -> str:
 
 def _quoted(text: str) -> str:
     return json.dumps(text)
-
-
-if __name__ == "__main__":
-    TARGET.write_text(source(), encoding="utf-8")

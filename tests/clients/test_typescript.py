@@ -9,7 +9,6 @@ from pathlib import Path
 import pytest
 from patience import WAIT_SECONDS
 from real_clients import HERE, NODE, PACKAGES, Start
-from scripts import load_script
 
 HOME = HERE.parents[1] / "clients" / "typescript"
 SECRET = "the-lamp-keepers-own-secret"
@@ -25,11 +24,6 @@ def compiled(tmp_path_factory: pytest.TempPathFactory) -> Path:
     done = subprocess.run(command, capture_output=True, text=True, timeout=WAIT_SECONDS, check=False)
     assert (done.returncode, done.stdout) == (0, "")
     return into
-
-
-def test_the_types_are_those_of_the_operations() -> None:
-    types = load_script("tools/typescript_types.py")
-    assert types.TARGET.read_text(encoding="utf-8") == types.source(), "run make docs"
 
 
 def test_it_does_what_its_tests_say(compiled: Path, start: Start) -> None:

@@ -17,6 +17,11 @@ export type Action = {
   updatedAt: string;
 };
 
+export type AddedShape = {
+  entityName: string;
+  addedObservations: string[];
+};
+
 export type AuditEntry = {
   id: string;
   timestamp: string;
@@ -57,6 +62,16 @@ export type Commit = {
   linkedAt: string;
 };
 
+export type ContentsIn = {
+  entityName: string;
+  contents: string[];
+};
+
+export type DeletionIn = {
+  entityName: string;
+  observations: string[];
+};
+
 export type DiskAnswer = {
   database: number;
   earlier: number;
@@ -73,6 +88,12 @@ export type DrillShape = {
   asked: number;
   same: number;
   last: string | null;
+};
+
+export type EntityIn = {
+  name: string;
+  entityType: string;
+  observations?: string[];
 };
 
 export type EventsHealth = {
@@ -94,6 +115,18 @@ export type FollowShape = {
   reachedAt: string | null;
   fault?: string;
   hint?: string;
+};
+
+export type GraphEntity = {
+  name: string;
+  entityType: string;
+  observations: string[];
+};
+
+export type GraphLink = {
+  from: string;
+  to: string;
+  relationType: string;
 };
 
 export type GrowthAnswer = {
@@ -291,6 +324,12 @@ export type Relation = {
   type: string;
   agentId: string | null;
   createdAt: string;
+};
+
+export type RelationIn = {
+  from: string;
+  to: string;
+  relationType: string;
 };
 
 export type ReplayTimeline = {
@@ -1031,6 +1070,182 @@ export type MemoryToolUndoRequest = {
 export type MemoryToolUndoAnswer = {
   success: boolean;
   memory: Memory;
+};
+
+/** Create entities of the knowledge graph, with observations. Returns those that were new. */
+export type CreateEntitiesRequest = {
+  /** Agent that owns the records. A token may be bound to one agent. */
+  agentId?: string | null;
+  /** Include records of all chats. Requires the scope admin; recorded in the audit log. */
+  allChats?: boolean;
+  /** Chat of the request, as platform:type:session. Default: the agent's own memory. */
+  umo?: string | null;
+  /** Sender of the request: the user's id on the chat platform. */
+  senderId?: string | null;
+  /** People and things that the text names. */
+  entities: EntityIn[];
+};
+
+/** What `POST /knowledge-graph/entities` answers. */
+export type CreateEntitiesAnswer = {
+  entities: GraphEntity[];
+};
+
+/** Create relations between entities, in active voice. Returns those that were new. */
+export type CreateRelationsRequest = {
+  /** Agent that owns the records. A token may be bound to one agent. */
+  agentId?: string | null;
+  /** Include records of all chats. Requires the scope admin; recorded in the audit log. */
+  allChats?: boolean;
+  /** Chat of the request, as platform:type:session. Default: the agent's own memory. */
+  umo?: string | null;
+  /** Sender of the request: the user's id on the chat platform. */
+  senderId?: string | null;
+  relations: RelationIn[];
+};
+
+/** What `POST /knowledge-graph/relations` answers. */
+export type CreateRelationsAnswer = {
+  relations: GraphLink[];
+};
+
+/** Add observations to entities. Returns those that were new; if an entity does not exist, none is added. */
+export type AddObservationsRequest = {
+  /** Agent that owns the records. A token may be bound to one agent. */
+  agentId?: string | null;
+  /** Include records of all chats. Requires the scope admin; recorded in the audit log. */
+  allChats?: boolean;
+  /** Chat of the request, as platform:type:session. Default: the agent's own memory. */
+  umo?: string | null;
+  /** Sender of the request: the user's id on the chat platform. */
+  senderId?: string | null;
+  observations: ContentsIn[];
+};
+
+/** What `POST /knowledge-graph/observations` answers. */
+export type AddObservationsAnswer = {
+  results: AddedShape[];
+};
+
+/** Delete entities with their observations and relations. They can be restored until they are forgotten. */
+export type DeleteEntitiesRequest = {
+  /** Agent that owns the records. A token may be bound to one agent. */
+  agentId?: string | null;
+  /** Include records of all chats. Requires the scope admin; recorded in the audit log. */
+  allChats?: boolean;
+  /** Chat of the request, as platform:type:session. Default: the agent's own memory. */
+  umo?: string | null;
+  /** Sender of the request: the user's id on the chat platform. */
+  senderId?: string | null;
+  entityNames: string[];
+};
+
+/** What `POST /knowledge-graph/entities/delete` answers. */
+export type DeleteEntitiesAnswer = {
+  success: boolean;
+  message: string;
+};
+
+/** Delete observations of entities. They can be restored until they are forgotten. */
+export type DeleteObservationsRequest = {
+  /** Agent that owns the records. A token may be bound to one agent. */
+  agentId?: string | null;
+  /** Include records of all chats. Requires the scope admin; recorded in the audit log. */
+  allChats?: boolean;
+  /** Chat of the request, as platform:type:session. Default: the agent's own memory. */
+  umo?: string | null;
+  /** Sender of the request: the user's id on the chat platform. */
+  senderId?: string | null;
+  deletions: DeletionIn[];
+};
+
+/** What `POST /knowledge-graph/observations/delete` answers. */
+export type DeleteObservationsAnswer = {
+  success: boolean;
+  message: string;
+};
+
+/** Delete relations. They can be restored until they are forgotten. */
+export type DeleteRelationsRequest = {
+  /** Agent that owns the records. A token may be bound to one agent. */
+  agentId?: string | null;
+  /** Include records of all chats. Requires the scope admin; recorded in the audit log. */
+  allChats?: boolean;
+  /** Chat of the request, as platform:type:session. Default: the agent's own memory. */
+  umo?: string | null;
+  /** Sender of the request: the user's id on the chat platform. */
+  senderId?: string | null;
+  relations: RelationIn[];
+};
+
+/** What `POST /knowledge-graph/relations/delete` answers. */
+export type DeleteRelationsAnswer = {
+  success: boolean;
+  message: string;
+};
+
+/** Read the whole knowledge graph. */
+export type ReadGraphRequest = {
+  /** Agent that owns the records. A token may be bound to one agent. */
+  agentId?: string | null;
+  /** Include records of all chats. Requires the scope admin; recorded in the audit log. */
+  allChats?: boolean;
+  /** Chat of the request, as platform:type:session. Default: the agent's own memory. */
+  umo?: string | null;
+  /** Sender of the request: the user's id on the chat platform. */
+  senderId?: string | null;
+  /** jsonl: also the lines of the memory server's file, as text. */
+  format?: "graph" | "jsonl";
+};
+
+/** What `GET /knowledge-graph` answers. */
+export type ReadGraphAnswer = {
+  entities: GraphEntity[];
+  relations: GraphLink[];
+  text?: string;
+};
+
+/**
+ * Find entities whose name, type or observations hold the text, with all their relations.
+ *
+ * Where none does, those are found that the words or the meaning of the query lead to.
+ */
+export type SearchNodesRequest = {
+  /** Agent that owns the records. A token may be bound to one agent. */
+  agentId?: string | null;
+  /** Include records of all chats. Requires the scope admin; recorded in the audit log. */
+  allChats?: boolean;
+  /** Chat of the request, as platform:type:session. Default: the agent's own memory. */
+  umo?: string | null;
+  /** Sender of the request: the user's id on the chat platform. */
+  senderId?: string | null;
+  /** Text to search for. */
+  query: string;
+};
+
+/** What `POST /knowledge-graph/search` answers. */
+export type SearchNodesAnswer = {
+  entities: GraphEntity[];
+  relations: GraphLink[];
+};
+
+/** Show entities by their names, with all their relations. Names that do not exist are passed over. */
+export type OpenNodesRequest = {
+  /** Agent that owns the records. A token may be bound to one agent. */
+  agentId?: string | null;
+  /** Include records of all chats. Requires the scope admin; recorded in the audit log. */
+  allChats?: boolean;
+  /** Chat of the request, as platform:type:session. Default: the agent's own memory. */
+  umo?: string | null;
+  /** Sender of the request: the user's id on the chat platform. */
+  senderId?: string | null;
+  names: string[];
+};
+
+/** What `POST /knowledge-graph/open` answers. */
+export type OpenNodesAnswer = {
+  entities: GraphEntity[];
+  relations: GraphLink[];
 };
 
 /**
@@ -3347,7 +3562,7 @@ export type VaultListAnswer = {
   warnings?: string[];
 };
 
-/** Download and verify every snapshot of this memory in a vault. The downloads are not kept. */
+/** Download and verify every snapshot of this memory in a vault, and its journal. The downloads are not kept. */
 export type VaultVerifyRequest = {
   /** Agent that owns the records. A token may be bound to one agent. */
   agentId?: string | null;
@@ -3367,6 +3582,7 @@ export type VaultVerifyAnswer = {
   sound: boolean;
   exitCode: number;
   snapshots: Json[];
+  journal?: Json[];
   hint?: string;
 };
 
@@ -3875,6 +4091,15 @@ export interface Operations {
   address_move: { request: AddressMoveRequest; answer: AddressMoveAnswer };
   memory_tool: { request: MemoryToolRequest; answer: MemoryToolAnswer };
   memory_tool_undo: { request: MemoryToolUndoRequest; answer: MemoryToolUndoAnswer };
+  create_entities: { request: CreateEntitiesRequest; answer: CreateEntitiesAnswer };
+  create_relations: { request: CreateRelationsRequest; answer: CreateRelationsAnswer };
+  add_observations: { request: AddObservationsRequest; answer: AddObservationsAnswer };
+  delete_entities: { request: DeleteEntitiesRequest; answer: DeleteEntitiesAnswer };
+  delete_observations: { request: DeleteObservationsRequest; answer: DeleteObservationsAnswer };
+  delete_relations: { request: DeleteRelationsRequest; answer: DeleteRelationsAnswer };
+  read_graph: { request: ReadGraphRequest; answer: ReadGraphAnswer };
+  search_nodes: { request: SearchNodesRequest; answer: SearchNodesAnswer };
+  open_nodes: { request: OpenNodesRequest; answer: OpenNodesAnswer };
   items_put: { request: ItemsPutRequest; answer: ItemsPutAnswer };
   items_get: { request: ItemsGetRequest; answer: ItemsGetAnswer };
   items_list: { request: ItemsListRequest; answer: ItemsListAnswer };
@@ -4025,6 +4250,15 @@ export const ROUTES: { readonly [N in keyof Operations]: readonly [method: strin
   address_move: ["POST", "/addresses/move", "write"],
   memory_tool: ["POST", "/memory-tool", "write"],
   memory_tool_undo: ["POST", "/memory-tool/undo", "write"],
+  create_entities: ["POST", "/knowledge-graph/entities", "write"],
+  create_relations: ["POST", "/knowledge-graph/relations", "write"],
+  add_observations: ["POST", "/knowledge-graph/observations", "write"],
+  delete_entities: ["POST", "/knowledge-graph/entities/delete", "write"],
+  delete_observations: ["POST", "/knowledge-graph/observations/delete", "write"],
+  delete_relations: ["POST", "/knowledge-graph/relations/delete", "write"],
+  read_graph: ["GET", "/knowledge-graph", "read"],
+  search_nodes: ["POST", "/knowledge-graph/search", "read"],
+  open_nodes: ["POST", "/knowledge-graph/open", "read"],
   items_put: ["POST", "/items", "write"],
   items_get: ["POST", "/items/get", "read"],
   items_list: ["POST", "/items/list", "read"],
