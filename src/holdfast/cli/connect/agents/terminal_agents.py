@@ -67,11 +67,11 @@ QWEN_EVENTS = {
     "SessionEnd": "session-end",
 }
 CONTINUE_EVENTS = QWEN_EVENTS
-# Stop has no words of the agent, and the transcript that it names is in a form of Droid's own.
 DROID_EVENTS = {
     "SessionStart": "session-start",
     "UserPromptSubmit": "prompt-submit",
     "PostToolUse": "post-tool-use",
+    "Stop": "agent-message",
     "Notification": "notification",
     "SessionEnd": "session-end",
 }
@@ -81,6 +81,7 @@ COPILOT_EVENTS = {
     "userPromptSubmitted": "prompt-submit",
     "postToolUse": "post-tool-use",
     "postToolUseFailure": "post-tool-failure",
+    "agentStop": "agent-message",
     "subagentStop": "subagent-stop",
     "sessionEnd": "session-end",
 }
@@ -194,10 +195,11 @@ TERMINAL_AGENTS: tuple[Agent, ...] = (
                 ),
             ),
         ),
-        "openai/codex codex-rs/hooks; tried with 0.166.0",
+        "openai/codex codex-rs/hooks; tried with 0.166.0, skills with 0.169.0",
         also=("codex-cli",),
         hook_notes=("Codex runs new hooks only after you have allowed them: open /hooks in Codex.",),
-        skills=home(".agents", "skills"),
+        # Not ~/.agents/skills, which others read too: a skill that an agent finds twice is reported as a conflict.
+        skills=below(CODEX, "skills"),
         project=(".codex/config.toml", CODEX_SERVER),
     ),
     Agent(
@@ -244,9 +246,8 @@ TERMINAL_AGENTS: tuple[Agent, ...] = (
                 (JsonHooks(rows(COPILOT_EVENTS, timeoutSec=10), typed_hook, {"version": 1}),),
             ),
         ),
-        "github/docs hooks-reference.md and cli-config-dir-reference.md of November 2026 (@github/copilot 1.0.102)",
+        "github/docs hooks-reference.md and cli-config-dir-reference.md; server and skills tried with 1.0.102",
         also=("copilot-cli", "github-copilot"),
-        hook_notes=("Copilot's hooks have no words of the agent: prompts and tool calls are kept.",),
         skills=below(COPILOT, "skills"),
         project=(".mcp.json", COPILOT_SERVER),
     ),
@@ -260,7 +261,7 @@ TERMINAL_AGENTS: tuple[Agent, ...] = (
                 (JSON_SERVERS, JsonHooks(rows(QWEN_EVENTS, name="holdfast", timeout=10), grouped_hook)),
             ),
         ),
-        "@qwen-code/qwen-code 0.24.4, docs/features/hooks.md and mcp.md in the package",
+        "docs/features/hooks.md and mcp.md in @qwen-code/qwen-code 0.24.4; server tried with it",
         also=("qwen-code",),
         notes=("Restart Qwen Code to load the server and the hooks.",),
         skills=below(QWEN, "skills"),
@@ -281,9 +282,8 @@ TERMINAL_AGENTS: tuple[Agent, ...] = (
                 below(DROID, "hooks.json"), (JsonHooks(DROID_HOOKS, grouped_hook, bare=True),), when=_droid_has_hooks
             ),
         ),
-        "@factory/cli-linux-x64 0.225.2, its settings loader and hook runner",
+        "the settings loader and hook runner of @factory/cli-linux-x64 0.225.2; server tried with it",
         also=("factory",),
-        hook_notes=("Droid's hooks have no words of the agent: prompts and tool calls are kept.",),
         skills=below(DROID, "skills"),
         project=(".factory/mcp.json", TYPED_SERVERS),
     ),
@@ -298,7 +298,7 @@ TERMINAL_AGENTS: tuple[Agent, ...] = (
             ),
             *(_cline_hook(event, hook) for event, hook in CLINE_EVENTS.items()),
         ),
-        "@cline/cli-linux-x64 3.0.65, its paths and hook runner",
+        "the paths and hook runner of @cline/cli-linux-x64 3.0.65; server, hooks and skills tried with it",
         skills=below(CLINE, "skills"),
     ),
     Agent(
@@ -309,7 +309,7 @@ TERMINAL_AGENTS: tuple[Agent, ...] = (
             ConfigFile(below(CONTINUE, "config.yaml"), (CONTINUE_SERVER,)),
             ConfigFile(below(CONTINUE, "settings.json"), (JsonHooks(rows(CONTINUE_EVENTS, timeout=10), grouped_hook),)),
         ),
-        "@continuedev/cli 1.5.47, src/hooks in the package",
+        "src/hooks and config loader of @continuedev/cli 1.5.47",
         also=("cn",),
         hook_notes=("Hooks run in the Continue CLI; the editor extension uses the MCP server only.",),
     ),
@@ -318,7 +318,7 @@ TERMINAL_AGENTS: tuple[Agent, ...] = (
         "Amp",
         _amp,
         (ConfigFile(_amp_config, (AMP_SERVER,)),),
-        "Amp's documentation of November 2026 (@ampcode/cli 0.0.1790142911)",
+        "Amp's settings reference of November 2026; tried with @ampcode/cli 0.0.1790142911",
         project=(".amp/settings.json", AMP_SERVER),
     ),
     Agent(
@@ -351,7 +351,7 @@ TERMINAL_AGENTS: tuple[Agent, ...] = (
                 (WholeFile("extension", pi_extension.extension_text, pi_extension.MARK),),
             ),
         ),
-        "@earendil-works/pi-coding-agent 1.5.2, docs/mcp.md and docs/extensions.md in the package",
+        "docs/mcp.md and docs/extensions.md in @earendil-works/pi-coding-agent 1.5.2",
         notes=("Run /reload in Pi to load the server and the extension.",),
         skills=below(PI, "skills"),
         project=(".pi/mcp.json", JSON_SERVERS),
