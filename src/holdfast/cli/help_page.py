@@ -23,7 +23,7 @@ SECTIONS: Mapping[str, Sequence[str]] = {
                          "summarize", "consolidate", "reflect"),
     "Plan work": ("actions", "action", "frontier", "next", "lease", "checkpoint", "checkpoints", "sentinel", "sketch",
                   "routine", "signal", "team", "facet", "heal"),
-    "Check the server": ("health", "diagnostics", "flags", "token"),
+    "Check the server": ("health", "diagnostics", "flags", "token", "oauth"),
     "For agents and other programs": ("mcp", "hook", "observe", "session", "context-prompt", "smart-search", "enrich",
                                       "memory-tool", "memory-tool-undo", "knowledge-graph", "item", "import-jsonl",
                                       "bridge", "second-brain", "progenly", "compress-file", "obsidian-export", "mesh"),
