@@ -91,7 +91,7 @@ INSIDE: dict[str, Levels] = {
     ),
     "ops": (
         ("framework",),
-        ("query",),
+        ("query", "oauth"),
         ("records", "snapshots"),
         ("server",),
         ("registry",),

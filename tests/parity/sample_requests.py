@@ -332,6 +332,8 @@ SAMPLES: tuple[Sample, ...] = (
     ),
     Sample("token_list", {"tenant": "default"}),
     Sample("token_revoke", {"id": "<token>"}),
+    Sample("oauth_approve", {"code": "<consent>"}),
+    Sample("oauth_approve", {"code": "<consent>", "yes": True}, also="with a yes"),
     Sample("verify", {"repairIndex": True}),
     Sample("lesson_decay", {}),
     # snapshots, and last what exchanges the memory
@@ -417,6 +419,7 @@ MISSING: tuple[Sample, ...] = (
     Sample("reflect", {"sessionId": "s-nowhere", "maxObservations": 20}),
     Sample("second_brain", {"file": "nowhere.md"}),
     Sample("token_revoke", {"id": "nowhere"}),
+    Sample("oauth_approve", {"code": "BCDF-GHJK", "yes": True}, also="of no request"),
     Sample("snapshot_show", {"id": "000099"}),
     Sample("snapshot_verify", {"id": "000099"}),
     Sample("snapshot_diff", {"a": "000099"}),

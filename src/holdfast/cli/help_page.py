@@ -40,6 +40,7 @@ GROUPS: Mapping[str, str] = {
     "item": "Read, find and remove items: values that applications and agent frameworks keep under exact keys.",
     "key": "Make, show, back up and trust the keys that sign and encrypt snapshots.",
     "lesson": "Save, search, strengthen and delete lessons.",
+    "oauth": "Approve remote clients that request access by OAuth.",
     "replay": "Play back a recorded session step by step.",
     "second-brain": "List, read and write pages of Markdown.",
     "service": "Keep the server running after you log out and after a restart of the machine.",

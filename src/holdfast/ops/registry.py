@@ -9,6 +9,7 @@ from typing import Any
 from holdfast.core.errors import NotFound
 from holdfast.core.model import Json
 from holdfast.ops.framework.operation import Operation
+from holdfast.ops.oauth.approval import OAUTH_OPERATIONS
 from holdfast.ops.query.memory_map import FOLDERS
 from holdfast.ops.query.recall_check import CHECKING
 from holdfast.ops.query.search import RECALL
@@ -80,6 +81,7 @@ OPERATIONS: tuple[Operation, ...] = (
     *KEY_OPERATIONS,
     *OVERVIEW,
     *ADMIN,
+    *OAUTH_OPERATIONS,
     *EXAMINATION,
 )
 
