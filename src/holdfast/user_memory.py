@@ -110,7 +110,8 @@ class UserMemory:
 
 def reference_block(found: Sequence[Found], tokens: int) -> str:
     """The memories as a block for a language model that no stored text can leave; empty if there is nothing to show."""
-    return format_memory_for_injection([_injected(one) for one in found], tokens * CHARS_PER_TOKEN, max_tokens=tokens)
+    shown = [_injected(one) for one in found]
+    return format_memory_for_injection(shown, tokens * CHARS_PER_TOKEN, max_tokens=tokens, offers_recall=False)
 
 
 def _found(hit: Json) -> Found:

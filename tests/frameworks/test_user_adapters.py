@@ -80,7 +80,7 @@ def _autogen(memory: Holdfast, user: str, query: str) -> str:
 
 
 def _pydantic_ai(memory: Holdfast, user: str, query: str) -> str:
-    return _tool(memory, user, "memory_search", query=query)
+    return _tool(memory, user, "memory_recall", query=query)
 
 
 def _tool(memory: Holdfast, user: str, name: str, **arguments: Any) -> str:
@@ -303,8 +303,8 @@ def test_an_agent_saves_finds_and_forgets(memory: Holdfast, names: dict[str, str
     saved = _tool(memory, names["ada"], "memory_save", content=said("ada"))
     id = saved.removeprefix("Saved as ").removesuffix(".")
 
-    assert id in _tool(memory, names["ada"], "memory_search", query="locker")
+    assert id in _tool(memory, names["ada"], "memory_recall", query="locker")
     assert "no memory with that id" in _tool(memory, names["ben"], "memory_forget", memory_id=id)
     assert _tool(memory, names["ada"], "memory_forget", memory_id=id) == "Forgotten."
-    assert _tool(memory, names["ada"], "memory_search", query="locker") == "Nothing was found."
+    assert _tool(memory, names["ada"], "memory_recall", query="locker") == "Nothing was found."
     assert "empty" in _tool(memory, names["ada"], "memory_save", content=" ")

@@ -18,9 +18,9 @@ from holdfast.user_memory import UserMemory, reference_block
 def memory_toolset(
     memory: Holdfast, *, user: str, project: str | None = None, tokens: int = 1_000
 ) -> FunctionToolset[Any]:
-    """The tools memory_save, memory_search and memory_forget, bound to one user: a model cannot name another."""
+    """The tools memory_save, memory_recall and memory_forget, bound to one user: a model cannot name another."""
     tools = _MemoryTools(UserMemory(memory, user, project), tokens)
-    return FunctionToolset([tools.memory_save, tools.memory_search, tools.memory_forget], id="holdfast")
+    return FunctionToolset([tools.memory_save, tools.memory_recall, tools.memory_forget], id="holdfast")
 
 
 class _MemoryTools:
@@ -39,7 +39,7 @@ class _MemoryTools:
         except InvalidRequest as fault:
             raise ModelRetry(fault.message) from fault
 
-    def memory_search(self, query: str, limit: int = 8) -> str:
+    def memory_recall(self, query: str, limit: int = 8) -> str:
         """Find what the user said in earlier conversations.
 
         Args:
@@ -55,8 +55,8 @@ class _MemoryTools:
         """Remove a memory for good, if the user asks for it.
 
         Args:
-            memory_id: The id that memory_search named.
+            memory_id: The id that memory_recall named.
         """
         if not self._memory.forget(memory_id):
-            raise ModelRetry("This user has no memory with that id. Call memory_search for the ids.")
+            raise ModelRetry("This user has no memory with that id. Call memory_recall for the ids.")
         return "Forgotten."

@@ -22,15 +22,15 @@ class Api:
 
 def turn_of(api: Api, body: Mapping[str, Any]) -> str:
     """What the user says with this request; "" if it only goes on, as after a call of a tool."""
-    last = _messages(body.get(api.said))[-1:]
-    if not last or last[0].get("role") != USER or _answers_a_tool(last[0].get("content")):
+    last = (_messages(body.get(api.said)) or [None])[-1]
+    if not isinstance(last, Mapping) or last.get("role") != USER or _answers_a_tool(last.get("content")):
         return ""
-    return _text(last[0].get("content"))
+    return _text(last.get("content"))
 
 
 def texts_of(api: Api, body: Mapping[str, Any]) -> list[str]:
     """All texts that the request holds, so that nothing is said twice."""
-    said = [_text(one.get("content")) for one in _messages(body.get(api.said))]
+    said = [_text(one.get("content")) for one in _messages(body.get(api.said)) if isinstance(one, Mapping)]
     return [*said, _text(body.get("system")), _text(body.get("instructions"))]
 
 
@@ -57,7 +57,7 @@ def response_id(answer: Any) -> str:
 def _messages(said: Any) -> list[Any]:
     if isinstance(said, str):
         return [{"role": USER, "content": said}]
-    return [one for one in said if isinstance(one, Mapping)] if isinstance(said, Iterable) else []
+    return list(said) if isinstance(said, Iterable) else []
 
 
 def _text(content: Any) -> str:
