@@ -65,6 +65,7 @@ def parts(table: Table) -> Iterator[str]:
 _MCP = """
 Any client that starts a command: `{"mcpServers": {"holdfast": {"command": "holdfast", "args": ["mcp"]}}}`. Any client that
 speaks HTTP: `http://127.0.0.1:3111/mcp`, with the secret or a token as `Authorization: Bearer …`.
+claude.ai, ChatGPT and others that run elsewhere get in by OAuth: [remote_mcp.md](remote_mcp.md).
 """
 
 _ELSEWHERE = """
