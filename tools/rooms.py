@@ -91,7 +91,7 @@ INSIDE: dict[str, Levels] = {
     "ops": (
         ("framework",),
         ("query", "oauth"),
-        ("records", "snapshots"),
+        ("records", "snapshots", "foreign"),
         ("server",),
         ("registry",),
         ("openapi",),

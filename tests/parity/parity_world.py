@@ -195,6 +195,7 @@ _EVENTS: tuple[tuple[str, Json], ...] = (
 
 def _kept(call: Any) -> dict[str, str]:
     ids = {}
+    call("create_entities", entities=[{"name": "Ada", "entityType": "", "observations": [f"walks round the {MARK}"]}])
     for name, text in _MEMORIES.items():
         kept = call(
             "remember",

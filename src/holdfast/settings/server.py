@@ -137,8 +137,9 @@ ROWS: tuple[Setting, ...] = (
     Setting(
         "mcp_tools",
         "core",
-        "MCP tools to list. core: the few that an agent needs; all: every tool. Unlisted tools can still be called.",
-        one_of("core", "all"),
+        "MCP tools to list. core: the few that an agent needs; all: every tool; graph: those of the MCP memory server. "
+        "Unlisted tools can still be called.",
+        one_of("core", "all", "graph"),
         ("AGENTMEMORY_TOOLS",),
     ),
     Setting(
