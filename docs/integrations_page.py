@@ -66,13 +66,14 @@ def parts(table: Table) -> Iterator[str]:
 _MCP = """
 Any client that starts a command: `{"mcpServers": {"holdfast": {"command": "holdfast", "args": ["mcp"]}}}`. Any client that
 speaks HTTP: `http://127.0.0.1:3111/mcp`, with the secret or a token as `Authorization: Bearer …`.
-claude.ai, ChatGPT and others that run elsewhere get in by OAuth: [remote_mcp.md](remote_mcp.md).
 """
 
 _FRAMEWORKS = "Each is an extra, imported by its own module alone."
 
 _ELSEWHERE = """
-| from elsewhere | by |
+### From elsewhere, and without MCP
+
+| who | by |
 |---|---|
 | claude.ai, ChatGPT and editors, as a remote MCP server | `HOLDFAST_OAUTH=on` and `https://memory.example.org/mcp`: [remote_mcp.md](remote_mcp.md) |
 | Anthropic's memory tool (`memory_20250818`), from any program | `POST /agentmemory/memory-tool`: [memory_tool.md](memory_tool.md) |
