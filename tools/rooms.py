@@ -31,7 +31,8 @@ LEVELS: Levels = (
     ("connection",),
     ("client_snapshots",),
     ("client",),
-    ("serve", "cli", "integrations"),
+    ("user_memory",),
+    ("serve", "cli", "integrations", "wrap"),
     ("holdfast",),  # the package itself: public names only
 )
 
