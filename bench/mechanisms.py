@@ -21,7 +21,7 @@ from collections.abc import Callable, Iterator
 from concurrent.futures import Executor, Future
 from contextlib import AbstractContextManager, contextmanager
 from functools import cache
-from itertools import count
+from itertools import count, cycle, islice
 from pathlib import Path
 from typing import Any
 from unittest.mock import patch
@@ -45,7 +45,6 @@ from holdfast.settings import load  # noqa: E402
 from holdfast.snapshot.chunks.pack_download import fetch_packs  # noqa: E402
 from holdfast.snapshot.repo.context import snapshot_context  # noqa: E402
 from holdfast.store import quantization  # noqa: E402
-from holdfast.store.fulltext.parts import Part  # noqa: E402
 from holdfast.store.port import Condition, Usage  # noqa: E402
 from holdfast.store.postgres.group_commit import _Running  # noqa: E402
 from holdfast.store.quota.running_usage import RunningUsage  # noqa: E402
@@ -60,6 +59,7 @@ MANY = 50_000
 CHAT = "qq:GroupMessage:1234567"
 TURNS = Path(__file__).parent / "agent_day" / "data" / "turns_dev.jsonl"
 CODES = 500_000
+AT_ONCE = 16  # requests that the write batcher carries out in one transaction
 
 Work = Callable[[], object]
 Without = Callable[[], AbstractContextManager[Any]]
@@ -362,11 +362,7 @@ def search_a_project() -> object:
     return worded().engine.store.read().words(MEMORIES, "default", [_WORD], _PROJECT, 10)
 
 
-def _unkept_mask(part: Part, term: str, posting: Any) -> Any:
-    mask = np.zeros(len(part.docs), np.bool_)
-    if posting is not None:
-        mask[posting.places] = True
-    return mask
+_NO_MASKS = property(lambda part: {}, lambda part, value: None)
 
 
 def many_writes() -> object:
@@ -374,8 +370,9 @@ def many_writes() -> object:
     world = worded()
 
     def together(_: Any) -> None:
-        for text in _texts():
-            world.call("remember", content=f"{text} {next(_numbers)}")
+        for text in islice(cycle(_texts()), AT_ONCE):
+            number = next(_numbers)
+            world.observe(at=world.clock.now + number, tool_name="Bash", tool_input=text, tool_output=f"{number}")
 
     return world.engine.store.write(together, again=True)
 
@@ -459,7 +456,7 @@ MECHANISMS: dict[str, tuple[Work, Without, Callable[[], float], int]] = {
     ),
     "tokens kept": (short_list_with_a_token, changed("serve.http.auth.KEPT_SECONDS", 0.0), WALL, 31),
     "reading ahead": (capture_all, changed("store.postgres.space_copy._ahead", lambda fetch: iter(fetch, [])), WALL, 7),
-    "masks of a scope": (search_a_project, changed("store.fulltext.parts.Part.mask", _unkept_mask), CPU, 31),
+    "masks of a scope": (search_a_project, changed("store.fulltext.parts.Part.masks", _NO_MASKS), CPU, 31),
     "no savepoint in a batch": (
         many_writes,
         changed("store.sqlite.group_commit.GroupCommit._run_alone", GroupCommit._run),
