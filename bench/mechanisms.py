@@ -21,7 +21,7 @@ from collections.abc import Callable, Iterator
 from concurrent.futures import Executor, Future
 from contextlib import AbstractContextManager, contextmanager
 from functools import cache
-from itertools import count, cycle, islice
+from itertools import count
 from pathlib import Path
 from typing import Any
 from unittest.mock import patch
@@ -46,9 +46,7 @@ from holdfast.snapshot.chunks.pack_download import fetch_packs  # noqa: E402
 from holdfast.snapshot.repo.context import snapshot_context  # noqa: E402
 from holdfast.store import quantization  # noqa: E402
 from holdfast.store.port import Condition, Usage  # noqa: E402
-from holdfast.store.postgres.group_commit import _Running  # noqa: E402
 from holdfast.store.quota.running_usage import RunningUsage  # noqa: E402
-from holdfast.store.sqlite.group_commit import GroupCommit  # noqa: E402
 from holdfast.store.sqlite.store import SqliteStore  # noqa: E402
 from holdfast.store.tables import MEMORIES  # noqa: E402
 from holdfast.text import excerpt  # noqa: E402
@@ -59,7 +57,6 @@ MANY = 50_000
 CHAT = "qq:GroupMessage:1234567"
 TURNS = Path(__file__).parent / "agent_day" / "data" / "turns_dev.jsonl"
 CODES = 500_000
-AT_ONCE = 16  # requests that the write batcher carries out in one transaction
 
 Work = Callable[[], object]
 Without = Callable[[], AbstractContextManager[Any]]
@@ -365,26 +362,6 @@ def search_a_project() -> object:
 _NO_MASKS = property(lambda part: {}, lambda part, value: None)
 
 
-def many_writes() -> object:
-    """What the write batcher carries out at once: sixteen requests in one transaction."""
-    world = worded()
-
-    def together(_: Any) -> None:
-        for text in islice(cycle(_texts()), AT_ONCE):
-            number = next(_numbers)
-            world.observe(at=world.clock.now + number, tool_name="Bash", tool_input=text, tool_output=f"{number}")
-
-    return world.engine.store.write(together, again=True)
-
-
-def lone_write_on_postgres() -> object:
-    return shared().call("remember", content=f"A note {next(_numbers)}")
-
-
-def _with_savepoint(running: Any, run: Any, alone: bool = False) -> Any:
-    return _NESTED(running, run)
-
-
 COMMANDS = "import holdfast.cli.command_table as table; table.listing()"
 
 
@@ -403,7 +380,6 @@ def _counted(usage: RunningUsage, tenant: str, count: Callable[[str], Usage]) ->
     return count(tenant)
 
 
-_NESTED = _Running.nested
 CPU, WALL = time.process_time, time.perf_counter
 _STATEMENTS = "learn.statements."
 MECHANISMS: dict[str, tuple[Work, Without, Callable[[], float], int]] = {
@@ -457,18 +433,6 @@ MECHANISMS: dict[str, tuple[Work, Without, Callable[[], float], int]] = {
     "tokens kept": (short_list_with_a_token, changed("serve.http.auth.KEPT_SECONDS", 0.0), WALL, 31),
     "reading ahead": (capture_all, changed("store.postgres.space_copy._ahead", lambda fetch: iter(fetch, [])), WALL, 7),
     "masks of a scope": (search_a_project, changed("store.fulltext.parts.Part.masks", _NO_MASKS), CPU, 31),
-    "no savepoint in a batch": (
-        many_writes,
-        changed("store.sqlite.group_commit.GroupCommit._run_alone", GroupCommit._run),
-        CPU,
-        15,
-    ),
-    "no savepoint for a lone write": (
-        lone_write_on_postgres,
-        changed("store.postgres.group_commit._Running.nested", _with_savepoint),
-        WALL,
-        31,
-    ),
     "table of commands": (command_words, _from_declarations, WALL, 9),
 }
 
