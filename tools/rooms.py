@@ -26,6 +26,7 @@ LEVELS: Levels = (
     ("context", "embedder", "colony", "transport"),
     ("daemon", "projects"),
     ("intake", "recall", "learn", "snapshot"),
+    ("coordination", "pages"),
     ("engine",),
     ("ops",),
     ("connection",),
@@ -92,7 +93,7 @@ INSIDE: dict[str, Levels] = {
     "ops": (
         ("framework",),
         ("query", "oauth"),
-        ("records", "snapshots", "foreign"),
+        ("records", "snapshots", "foreign", "coordination"),
         ("server",),
         ("registry",),
         ("openapi",),
