@@ -32,7 +32,7 @@ def install_runtime(*options: str) -> str:
 
 def correct_path(model: LocalModel) -> str:
     return (
-        f"Set HOLDFAST_EMBEDDER_PATH to a folder with the pinned {file_names(model)}, or unset it to use the "
+        f"Set {model.setting} to a folder with the pinned {file_names(model)}, or unset it to use the "
         "installed weights."
     )
 

@@ -19,6 +19,7 @@ from holdfast.recall.dedupe import diverse, group_repeats
 from holdfast.recall.hits import Hit, Question
 from holdfast.recall.links import CONTRADICTS, OF_TWO_ONE, current
 from holdfast.recall.rank import DATE, Candidate, Corpus, RankedCandidate, RankingQuery, ScoreParts, rank
+from holdfast.recall.reading import reread
 from holdfast.recall.repeats import (
     FIRST,
     among_first,
@@ -62,7 +63,7 @@ def search(ctx: CallContext, question: Question) -> list[Hit]:
     told = joined(with_versions(ctx, reader, _current(ctx, reader, seen, question)), groups)
     if question.as_of is None:
         turns = weighed(ctx, reader, as_turn_groups(ctx, reader, told), embedding, _read(ctx, question.query))
-        told = newest_first(ctx, reader, turns, question.query)
+        told = newest_first(ctx, reader, reread(ctx, reader, turns, question), question.query)
     found = with_same_text(told, _readable(ctx, reader, same, question))
     return _with_confidence(ctx, question, found, signs, embedding)[: question.limit]
 

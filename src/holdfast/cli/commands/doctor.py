@@ -20,9 +20,10 @@ from holdfast.core.errors import Fault, Forbidden, Unauthorized
 from holdfast.core.model import DEFAULT_TENANT, CleanText, Json
 from holdfast.core.system import SystemClock, SystemEntropy
 from holdfast.daemon import answers, running_server
-from holdfast.embedder import embedder_from
+from holdfast.embedder import embedder_from, reranker_from
 from holdfast.engine import CANNOT_OPEN
-from holdfast.index import LocalEmbedder
+from holdfast.index import RERANKER, LocalEmbedder
+from holdfast.index.remedies import install_weights
 from holdfast.local.spool import spool_status
 from holdfast.local.spool_space import FULL_BYTES, free_bytes
 from holdfast.ops.registry import BY_NAME
@@ -77,6 +78,7 @@ def examine(settings: Settings) -> list[Check]:
         _keys,
         _summarizer,
         _embedder,
+        _reranker,
         _loops,
     ):
         checks.extend(step(settings))
@@ -367,6 +369,22 @@ def _embedder(settings: Settings) -> Iterator[Check]:
         yield Check("embedder", True, embedder.name)
     except Fault as fault:
         yield Check("embedder", False, f"{fault.message}; keyword search only", fault.hint)
+
+
+def _reranker(settings: Settings) -> Iterator[Check]:
+    """Loads the reranker to see whether it can be."""
+    if settings.embedder == "none":
+        return
+    reranker = reranker_from(settings, SystemClock())
+    if reranker is None:
+        hint = "" if settings.reranker == "none" else f"{install_weights(RERANKER)} for better first hits."
+        yield Check("reranker", True, "none: hits stay in the order of the ranking", hint)
+        return
+    try:
+        reranker.scores("ready?", ["ready"])
+        yield Check("reranker", True, reranker.name)
+    except Fault as fault:
+        yield Check("reranker", False, f"{fault.message}; hits stay in the order of the ranking", fault.hint)
 
 
 def _loops(settings: Settings) -> Iterator[Check]:
