@@ -1,5 +1,6 @@
-"""Writes docs/operations.md, docs/settings.md and docs/errors.md from the tables in the source, docs/rooms.svg
-from the tree, and the table of commands that the command line reads. Run by `make docs`.
+"""Writes docs/operations.md, docs/settings.md and docs/errors.md from the tables in the source, docs/promises.md from
+docs/promises.toml, docs/rooms.svg from the tree, and the table of commands that the command line reads. Run by
+`make docs`.
 
 The pages contain only what the tables contain. tests/test_docs.py fails if they are out of date.
 """
@@ -11,6 +12,7 @@ import json
 import re
 import runpy
 import sys
+import tomllib
 import types
 import typing
 from collections.abc import Iterable, Iterator
@@ -34,6 +36,7 @@ from holdfast.settings import SETTINGS, Setting, Settings
 from holdfast.settings.row import duration
 
 DOCS = Path(__file__).parent
+PROMISES = DOCS / "promises.toml"
 ROOMS = DOCS.parent / "tools" / "rooms.py"
 COMMANDS = DOCS.parent / "src" / "holdfast" / "cli" / TABLE
 MADE = "<!-- Generated from the source by docs/generate.py (`make docs`). Do not edit. -->"
@@ -45,6 +48,7 @@ def pages() -> dict[str, str]:
         "operations.md": operations_page(),
         "settings.md": settings_page(),
         "errors.md": errors_page(),
+        "promises.md": promises_page(),
         "rooms.svg": runpy.run_path(str(ROOMS))["draw"](),
     }
 
@@ -211,7 +215,7 @@ def _type(kind: Json) -> str:
         return "list of strings, or one string separated by commas"
     if kind.get("type") == "array":
         return f"list of {_plural(_type(kind.get('items', {})))}"
-    return _WORDS.get(str(kind.get("type")), "any")
+    return _WORDS.get("object" if "$ref" in kind else str(kind.get("type")), "any")
 
 
 _WORDS = {
@@ -252,6 +256,9 @@ def _shape(hint: Any) -> list[str]:
     """A type as the JSON it stands for, in lines."""
     if is_typeddict(hint):
         return _object_lines(hint)
+    if isinstance(hint, types.UnionType) and is_typeddict(typing.get_args(hint)[0]):
+        *lines, last = _object_lines(typing.get_args(hint)[0])
+        return [*lines, f"{last} or null"]
     if typing.get_origin(hint) is list:
         inner = _shape(typing.get_args(hint)[0])
         return [f"[{inner[0]}", *inner[1:-1], f"{inner[-1]}, …]"] if len(inner) > 1 else [f"[{inner[0]}, …]"]
@@ -302,6 +309,40 @@ def _record(record: type[Any]) -> str:
         kind: Json = prop["anyOf"][0] if optional else prop
         rows.append([code(name), _type(kind) + (" or null" if optional else "")])
     return table(["field", "type"], rows)
+
+
+# Promises
+
+
+def promises_page() -> str:
+    promises = tomllib.loads(PROMISES.read_text(encoding="utf-8"))["promise"]
+    groups: dict[str, list[Json]] = {}
+    for promise in promises:
+        groups.setdefault(promise["id"].split(".")[0], []).append(promise)
+    return page("Promises", _PROMISES_INTRO, *(_promises(kind, members) for kind, members in groups.items()))
+
+
+_PROMISES_INTRO = """
+What Holdfast promises, where it says so, and the tests that would fail if it were not so: `make test` runs all of them.
+Each promise has an id that does not change. Whatever breaks one is a bug, and a hole where
+[SECURITY.md](../SECURITY.md) names it.
+"""
+
+
+def _promises(kind: str, members: list[Json]) -> str:
+    return f"## {kind.capitalize()}\n\n" + "\n".join(map(_promise, members))
+
+
+def _promise(promise: Json) -> str:
+    said = ", ".join(f"[{name}](../{name})" for name in dict.fromkeys(name for name, _ in promise.get("said", ())))
+    where = f" ({said})" if said else ""
+    return "\n".join([f"- `{promise['id']}` {promise['text']}{where}", *map(_carried_by, promise["tests"])])
+
+
+def _carried_by(test: str) -> str:
+    file, _, name = test.partition("::")
+    about = name.removeprefix("test_").replace("_", " ") or "all of it"
+    return f"  - [{file}](../tests/{file}): {about}"
 
 
 # Settings

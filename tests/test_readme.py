@@ -43,6 +43,10 @@ def _section(title: str, page: str = README) -> str:
     return page.split(f"\n## {title}\n", 1)[1].split("\n## ", 1)[0]
 
 
+def _numbers(text: str) -> list[str]:
+    return re.findall(r"\d*\.?\d+", text)
+
+
 # What a stranger reads, and in which order
 
 
@@ -81,6 +85,18 @@ def test_the_figures_of_the_agents_day_stand_between_marks() -> None:
 
     assert "docs/benchmarks/agent_day.md" in inside
     assert inside.count("\n| ") >= 5
+
+
+def test_a_figure_stands_on_the_page_that_it_names() -> None:
+    table = _section("Figures").split("### And otherwise", 1)[1]
+    rows = re.findall(r"^\| (?!what|---)([^|]+) \| ([^|]+) \| \[[^]]+\]\(([^)]+)\) \|$", table, re.MULTILINE)
+
+    assert len(rows) > 3
+    for what, figures, page in rows:
+        measured = [float(number) for number in _numbers((ROOT / page).read_text(encoding="utf-8"))]
+        for figure in _numbers(figures):
+            half = 0.5 * 10 ** -len(figure.partition(".")[2])
+            assert any(abs(float(figure) - number) <= half for number in measured), (what, figure, page)
 
 
 def test_every_reason_has_a_public_report() -> None:

@@ -31,7 +31,7 @@ LEVELS: Levels = (
     ("connection",),
     ("client_snapshots",),
     ("client",),
-    ("serve", "cli"),
+    ("serve", "cli", "integrations"),
     ("holdfast",),  # the package itself: public names only
 )
 

@@ -33,14 +33,13 @@ from holdfast.snapshot.follow.follow_note import FollowNote, read_follow, write_
 from holdfast.snapshot.follow.follow_start import fill_copy, first_copy
 from holdfast.snapshot.recovery.auto_restore import FirstRestore, first_restore, note_reported, note_restore
 from holdfast.snapshot.recovery.bootstrap import begin_from_vault, fill_from_vault, is_blank
-from holdfast.snapshot.recovery.damage_hints import way_out
 from holdfast.snapshot.recovery.pending_restore import end_waiting, is_waiting
 from holdfast.snapshot.recovery.vault_mismatch import vault_mismatch
 from holdfast.snapshot.remote.forks import fork_notices_of
 from holdfast.snapshot.repo.context import SnapshotContext, snapshot_context
 from holdfast.snapshot.restore import RestoreResult
 from holdfast.snapshot.sources.restore_plan import settle_folders, sweep_staged
-from holdfast.store.damage import Damage
+from holdfast.store.damage import REMEDY
 from holdfast.store.data_folder import DataFolder, FolderLock
 from holdfast.store.engine_port import Build, CapturedFile
 from holdfast.store.engines import EMBEDDED, live_memory
@@ -112,7 +111,7 @@ class Engine:
         self.folder = DataFolder(settings.folder)
         self.folder.make()
         telling = self.clock if settings.nats_url else None
-        self._live = live_memory(settings.store, self.folder, self.publish, telling, self._way_out)
+        self._live = live_memory(settings.store, self.folder, self.publish, telling)
         self._opened_at = 0
         self._tried_at = self.clock.steady()
         self._waited = False
@@ -140,7 +139,7 @@ class Engine:
             raise
         except CANNOT_OPEN as fault:
             if isinstance(fault, DataDamaged) and fault.hint == DataDamaged.hint:
-                fault.hint = self._way_out(Damage("records", fault.message))
+                fault.hint = REMEDY
             if not rescue:
                 raise
             self._live.refuse(fault)
@@ -323,9 +322,6 @@ class Engine:
         self.questions.take()  # answered with them
         self._opened_at = self._live.store.last_seq()
         return name
-
-    def _way_out(self, damage: Damage) -> str:
-        return way_out(self._context(), damage)
 
     @property
     def started(self) -> tuple[int, float]:

@@ -37,7 +37,7 @@ def test_a_damaged_memory_is_told_on_the_dashboard(page: Page, served: Callable[
     open_panel(page, server.url)
     told = page.get_by_role("list", name=TOLD).first
     expect(told).to_contain_text("damaged and read-only")
-    expect(told).to_contain_text("holdfast snapshot salvage --yes")
+    expect(told).to_contain_text("holdfast recover --yes")
 
 
 def test_a_memory_that_cannot_be_opened_is_not_called_empty(

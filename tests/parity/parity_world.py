@@ -199,6 +199,8 @@ def _kept(call: Any) -> dict[str, str]:
     call("address_alias", id=ids["memory"], alias=f"facts://{MARK}/lamp")
     call("relate", sourceId=ids["memory"], targetId=ids["memory-other"], type="supports")
     call("relate", sourceId=ids["memory"], targetId=ids["memory-outdated"], type="supersedes")
+    lamp = {"text": f"The {MARK} lamp burns oil", "n": 9}
+    call("items_put", items=[{"namespace": ["lamps", MARK, "old"], "key": "south", "value": lamp}])
     call("slot_create", label="keepers", content=f"Two keepers live in the {MARK}.", scope="global", sizeLimit=200)
     call("slot_create", label="fogs", content=f"Fog around the {MARK}.", scope="global")
     call("second_brain_write", file="coast.md", content=f"# The {MARK} coast")

@@ -311,6 +311,7 @@ _OF_THE_MACHINE = {
     "snapshot_damaged",
     "promote",
     "snapshot_salvage",
+    "recover",
     "snapshot_discard",
     *_KEYS,
     *_VAULTS,

@@ -49,7 +49,7 @@ class Said:
 
 def command_in(hint: str) -> list[str]:
     """The one command that a hint tells to paste, without the folder, which `Cli` names itself."""
-    found = re.findall(r"holdfast ((?:snapshot|verify|vault|key|doctor) .*)$", hint)
+    found = re.findall(r"holdfast ((?:snapshot|verify|vault|key|doctor|recover) .*)$", hint)
     assert len(found) == 1, hint
     words = shlex.split(found[0])
     if "--data" in words:

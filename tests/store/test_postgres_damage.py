@@ -14,13 +14,12 @@ from world import World
 
 from holdfast.core.errors import DataDamaged, DataReadOnly
 from holdfast.core.model import DEFAULT_TENANT, Caller
+from holdfast.store.damage import REMEDY
 from holdfast.store.tables import MEMORIES
 
 GOOD = "The copper kettle stands on the west shelf"
 OLD, FORGED = "The amber cabinet holds the spare fuses", "The amber cabinet is empty"
 NEWER = "The green lamp hangs in the hall"
-RESTORE = "Restore the newest snapshot: holdfast snapshot restore latest --yes"
-CHECK = "Check what is damaged, and repair the index if only the index is: holdfast verify --repair-index"
 ACME = Caller(tenant="acme", name="acme")
 
 
@@ -79,15 +78,15 @@ def test_what_can_be_read_is_found_and_every_answer_says_what_is_damaged(servers
     found = world.call("search", query="copper kettle or amber cabinet")
     assert [one["content"] for one in found["results"]] == [GOOD]
     assert "damaged and read-only: memories: a row does not match its checksum" in found["notice"]
-    assert found["notice"].endswith(CHECK)
+    assert found["notice"].endswith(REMEDY)
     context = world.call("context", project="shed")
     assert "copper kettle" in context["context"]
     assert "amber" not in context["context"]
     assert context["notice"] == found["notice"]
     health = world.call("health")
-    assert (health["status"], health["hint"]) == ("degraded", CHECK)
+    assert (health["status"], health["hint"]) == ("degraded", REMEDY)
     assert "read-only" in health["databaseStatus"]
-    assert told(world)["hint"] == CHECK
+    assert told(world)["hint"] == REMEDY
 
 
 def test_a_damaged_memory_takes_no_writes_at_any_server_and_after_a_start(servers: Servers, world: World) -> None:
@@ -154,8 +153,8 @@ def test_a_repair_of_the_index_leaves_damaged_rows_to_be_reported(servers: Serve
 def test_a_row_changed_by_hand_is_never_sealed_and_restored(servers: Servers, world: World) -> None:
     kept = world.call("snapshot_create")["id"]
     servers.forge()
-    assert world.call("verify")["hint"] == RESTORE
-    assert told(world)["hint"] == RESTORE
+    assert world.call("verify")["hint"] == REMEDY
+    assert told(world)["hint"] == REMEDY
     with pytest.raises(DataDamaged, match="checksum"):
         world.call("snapshot_create")
     assert [one["id"] for one in world.call("snapshot_list")["snapshots"]] == [kept]
@@ -183,10 +182,19 @@ def test_what_is_newer_than_the_snapshot_is_salvaged_after_the_restore(servers: 
     assert world.call("verify")["sound"]
 
 
+def test_one_command_brings_all_of_it_back(servers: Servers, world: World) -> None:
+    world.call("snapshot_create")
+    world.call("remember", content=NEWER)
+    servers.forge()
+    said = world.call("recover", yes=True)
+    assert (said["steps"], said["sound"]) == (["restore", "salvage"], True)
+    assert contents(world) == sorted([GOOD, OLD, NEWER])
+
+
 def test_without_a_snapshot_the_readable_rows_become_the_memory(servers: Servers, world: World) -> None:
     other = servers.start("other")
     servers.forge()
-    assert "holdfast snapshot salvage --yes" in world.call("verify")["hint"]
+    assert world.call("verify")["hint"] == REMEDY
     preview = world.call("snapshot_salvage", dry_run=True)
     assert preview["read"]["memories"] == 1
     assert preview["lost"]["memories"] == 1

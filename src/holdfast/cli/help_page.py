@@ -13,8 +13,8 @@ NAME_WIDTH = 15
 SECTIONS: Mapping[str, Sequence[str]] = {
     "Set up": ("serve", "connect", "service", "migrate", "status", "doctor"),
     "Save and find": ("remember", "recall", "context", "memories", "memory", "note", "forget", "import", "export"),
-    "Keep it safe": ("snapshot", "vault", "key", "verify", "drill", "recall-check", "guard", "follow", "promote",
-                     "move"),
+    "Keep it safe": ("snapshot", "vault", "key", "verify", "recover", "drill", "recall-check", "guard", "follow",
+                     "promote", "move"),
     "Look inside": ("overview", "sessions", "observations", "timeline", "replay", "profile", "graph", "commits", "show",
                     "watch", "audit"),
     "Correct what is known": ("evolve", "still-true", "change", "deprecate", "restore", "relate", "relations",
@@ -36,6 +36,7 @@ GROUPS: Mapping[str, str] = {
     "governance": "Remove several memories, with a reason that the audit log keeps.",
     "graph": "Show how records, folders and concepts are connected.",
     "guard": "Watch the files in which other programs keep their memory, keep every version, and bring them back.",
+    "item": "Read, find and remove items: values that applications and agent frameworks keep under exact keys.",
     "key": "Make, show, back up and trust the keys that sign and encrypt snapshots.",
     "lesson": "Save, search, strengthen and delete lessons.",
     "replay": "Play back a recorded session step by step.",

@@ -149,7 +149,7 @@ class DataDamaged(Fault):
     """Stored data does not match its checksum or cannot be read."""
 
     code, http_status, exit_code = "data_damaged", 500, 23
-    hint = "Run holdfast verify to see what is damaged. If rows are damaged, restore a snapshot."
+    hint = "Run holdfast recover: it verifies all records and brings back what is sound."
 
 
 class DataTooNew(Fault):
@@ -163,7 +163,7 @@ class DataReadOnly(DataDamaged):
     """The memory is damaged and read-only. Nothing of this request was stored."""
 
     code, http_status, exit_code = "read_only", 503, 25
-    hint = "Run holdfast verify --repair-index. Undamaged data can still be read."
+    hint = "Run holdfast recover. Undamaged data can still be read."
 
 
 class RestorePending(Fault):

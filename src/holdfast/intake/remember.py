@@ -131,7 +131,8 @@ def _addressed(ctx: CallContext, tx: Tx, memory: Memory) -> Memory:
 
 
 def _revised(ctx: CallContext, tx: Tx, old: Memory, new: Memory) -> Memory:
-    """A new version of the memory at the address. Its audience stays; the same content again changes nothing.
+    """A new version of the memory at the address. Its audience stays; the same content again changes nothing, if it
+    comes with no metadata or with the same.
 
     Raises:
         Conflict: the new content has another audience than the memory there, which would be shown it.
@@ -142,7 +143,7 @@ def _revised(ctx: CallContext, tx: Tx, old: Memory, new: Memory) -> Memory:
             "uri: the memory at this address is visible to others than the new one",
             hint="Choose another address, or evolve the memory there; its visibility then stays as it is.",
         )
-    if old.content == new.content and old.state == "active":
+    if old.content == new.content and old.state == "active" and new.metadata in ({}, old.metadata):
         return old
     kept = ("agent", "scope", "visibility", "umo", "owners", "share_into_groups", "uri")
     same = {name: getattr(old, name) for name in kept}

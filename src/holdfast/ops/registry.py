@@ -16,6 +16,7 @@ from holdfast.ops.query.timeline import TIMELINE
 from holdfast.ops.records.actions import ACTION_OPERATIONS
 from holdfast.ops.records.addresses import ADDRESS_OPERATIONS
 from holdfast.ops.records.forget import FORGETTING
+from holdfast.ops.records.items import ITEM_OPERATIONS
 from holdfast.ops.records.learning import LEARNING
 from holdfast.ops.records.lessons import LESSON_OPERATIONS
 from holdfast.ops.records.lifecycle import AGING
@@ -27,6 +28,7 @@ from holdfast.ops.records.slots import SLOT_OPERATIONS
 from holdfast.ops.server.admin import ADMIN
 from holdfast.ops.server.export_import import TRANSFER
 from holdfast.ops.server.overview import OVERVIEW
+from holdfast.ops.server.recover import RECOVERING
 from holdfast.ops.server.second_brain import NOTE_OPERATIONS
 from holdfast.ops.snapshots.create import SNAPSHOTS
 from holdfast.ops.snapshots.damaged_generations import DAMAGED
@@ -45,6 +47,7 @@ OPERATIONS: tuple[Operation, ...] = (
     *INTAKE,
     *MEMORY_OPERATIONS,
     *ADDRESS_OPERATIONS,
+    *ITEM_OPERATIONS,
     *FORGETTING,
     *AGING,
     *CHANGING,
@@ -67,6 +70,7 @@ OPERATIONS: tuple[Operation, ...] = (
     *FOLLOWING,
     *MERGING,
     *DAMAGED,
+    *RECOVERING,
     *REMOVING,
     *VAULTS,
     *FOREIGN,

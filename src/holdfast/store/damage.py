@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import logging
 import threading
-from collections.abc import Callable, Iterable
+from collections.abc import Iterable
 from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
@@ -31,7 +31,10 @@ what can be read of it is in the live memory."""
 
 REPAIR = "holdfast verify --repair-index"
 RESTORE = "holdfast snapshot restore latest --yes"
-SALVAGE = "holdfast snapshot salvage --yes"
+RECOVER = "holdfast recover --yes"
+
+# The same whatever is damaged: the command finds out what that is, and what there is to restore.
+REMEDY = f"Bring back all that is sound: {RECOVER}"
 
 # What follows from the records, and the file as a whole: if records are on its damaged pages, their own table shows it.
 _DERIVED = frozenset({"database", "words", "sketches", "vectors"})
@@ -45,15 +48,9 @@ class Damage:
     why: str
     into: str = ""  # the generation that what can be read was copied into
 
-    def fault(self, hint: str | None = None) -> DataReadOnly:
+    def fault(self) -> DataReadOnly:
         """The refusal of a write."""
-        return DataReadOnly(f"the memory is damaged and read-only: {self.why}", hint=hint or self.hint)
-
-    @property
-    def hint(self) -> str:
-        if self.extent == "records":
-            return f"Restore the newest snapshot: {RESTORE}"
-        return f"Check what is damaged, and repair the index if only the index is: {REPAIR}"
+        return DataReadOnly(f"the memory is damaged and read-only: {self.why}", hint=REMEDY)
 
 
 def damage_of(findings: Iterable[Finding]) -> Damage | None:
@@ -106,31 +103,23 @@ def clear_damage(generation: Path) -> None:
         sync_folder(generation)
 
 
-WayOut = Callable[[Damage], str]
-
-
 class DamageWatch:
     """Whether one generation is known to be damaged; any thread may report it."""
 
-    def __init__(self, generation: Path, way_out: WayOut | None = None):
-        """`way_out` returns what to do about damage; it knows which snapshots there are."""
+    def __init__(self, generation: Path):
         self._generation = generation
-        self._way_out = way_out
         self._lock = threading.Lock()
         self._damage = read_damage(generation)
 
     def refusal(self) -> DataReadOnly | None:
         """The fault of every write, or None while nothing is known to be damaged."""
         damage = self._damage
-        return None if damage is None else damage.fault(self.hint)
+        return None if damage is None else damage.fault()
 
     @property
     def hint(self) -> str | None:
         """What to do about the damage that is known."""
-        damage = self._damage
-        if damage is None:
-            return None
-        return self._way_out(damage) if self._way_out else damage.hint
+        return None if self._damage is None else REMEDY
 
     def met(self, why: str) -> None:
         """A read or a write met damage: from now on nothing is written, in this process and the next."""

@@ -10,7 +10,6 @@ from holdfast.core.disk import user_path
 from holdfast.core.errors import InvalidSettings, NotFound, StoreAmbiguous
 from holdfast.core.model import Event
 from holdfast.core.ports import Clock
-from holdfast.store.damage import WayOut
 from holdfast.store.data_folder import DATABASE, DataFolder
 from holdfast.store.engine_port import LiveMemory
 from holdfast.store.move.move_port import EmptyStore, Source, Target, View
@@ -22,9 +21,7 @@ EMBEDDED = "sqlite"
 EXTRA = "pip install 'holdfast[postgres]'"
 
 
-def live_memory(
-    store: str, folder: DataFolder, publish: Callable[[Event], None], telling: Clock | None, way_out: WayOut
-) -> LiveMemory:
+def live_memory(store: str, folder: DataFolder, publish: Callable[[Event], None], telling: Clock | None) -> LiveMemory:
     """The memory that the setting names, not open yet. What is written to it is published, and with a clock its events
     are kept for a broker.
 
@@ -33,11 +30,11 @@ def live_memory(
         StoreAmbiguous: the records are elsewhere.
     """
     if store != EMBEDDED:
-        return _on_postgres(store, folder, publish, telling, way_out)
+        return _on_postgres(store, folder, publish, telling)
     _refuse_elsewhere(folder)
 
     def open_store(database: Path) -> SqliteStore:
-        return SqliteStore(database, publish, telling, way_out)
+        return SqliteStore(database, publish, telling)
 
     return LiveStore(folder, open_store)
 
@@ -79,12 +76,10 @@ def passes_wall(store: str) -> bool:
         return not is_held_by_wall(db)
 
 
-def _on_postgres(
-    url: str, folder: DataFolder, publish: Callable[[Event], None], telling: Clock | None, way_out: WayOut
-) -> LiveMemory:
+def _on_postgres(url: str, folder: DataFolder, publish: Callable[[Event], None], telling: Clock | None) -> LiveMemory:
     with _installed():
         from holdfast.store.postgres.live import PostgresMemory
-    return PostgresMemory(url, folder, publish, telling, way_out)
+    return PostgresMemory(url, folder, publish, telling)
 
 
 @contextmanager

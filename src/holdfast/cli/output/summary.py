@@ -75,6 +75,22 @@ def salvaged(answer: Json) -> list[str]:
     return [*lines, *(answer[name] for name in ("waiting", "next") if answer.get(name))]
 
 
+def recovered(answer: Json) -> list[str]:
+    """What was damaged, what was done about it, and whether the memory is sound now."""
+    if not answer["steps"]:
+        return ["Nothing is damaged. Nothing was changed."]
+    would = "Would be done" if answer["dryRun"] else "Done"
+    lines = [f"Damaged: {answer['damage']}.", f"{would}: {', then '.join(answer['steps'])}."]
+    if answer.get("snapshot"):
+        upto = f" and the journal up to {answer['upto']}" if "upto" in answer else ""
+        lines.append(f"Snapshot: {answer['snapshot']}{upto}.")
+    lines += [f"Missing: {one}" for one in answer.get("missing", ())] + list(answer.get("warnings", ()))
+    if "sound" in answer:
+        lines.append(f"The memory is {'sound' if answer['sound'] else 'still damaged'}.")
+    told = salvaged({"next": "", **answer}) if "read" in answer else []
+    return [*lines, *told] if told else [*lines, *filter(None, [answer.get("next")])]
+
+
 def rules_imported(answer: Json) -> list[str]:
     """What became of the rules of a file."""
     counts = ", ".join(f"{answer[name]} {name}" for name in ("added", "changed", "unchanged"))
@@ -140,6 +156,7 @@ BRIEF: dict[str, Callable[[Json], list[str]]] = {
     "action_create": action_created,
     "forget": forgotten,
     "snapshot_salvage": salvaged,
+    "recover": recovered,
     "still_true": holds_again,
     "import_rules": rules_imported,
     "drill": drilled,

@@ -7,7 +7,7 @@ from typing_extensions import TypedDict
 
 from holdfast.context import CallContext
 from holdfast.core.model import Json, Memory
-from holdfast.intake.rule_files import RulesFile, import_rules as take_in
+from holdfast.intake.addressed.rule_files import RulesFile, import_rules as take_in
 from holdfast.ops.framework.fields import CleanBody, CleanName
 from holdfast.ops.framework.operation import Operation, Request
 

@@ -28,13 +28,12 @@ from holdfast.ops.snapshots.restore import damaged_shape
 from holdfast.recall.check.check_report import request_check
 from holdfast.snapshot.damaged_generations import damaged_generations
 from holdfast.snapshot.drill.drill_status import drill_status
-from holdfast.snapshot.recovery.damage_hints import way_out
 from holdfast.snapshot.recovery.repair import repair_index
 from holdfast.snapshot.repo.context import snapshot_context
 from holdfast.snapshot.repo.key_warnings import key_texts
 from holdfast.snapshot.status import age_of_newest
 from holdfast.snapshot.sync.send_backlog import waiting
-from holdfast.store.damage import REPAIR, damage_of
+from holdfast.store.damage import REMEDY, REPAIR, damage_of
 from holdfast.store.port import Finding, Reader, Table, Tx, where
 from holdfast.store.queries.vector_counts import vectors_of
 from holdfast.store.tables import AUDIT, MEMORIES, OBSERVATIONS, SESSIONS, TOKENS
@@ -408,16 +407,15 @@ def verify(ctx: CallContext, ask: Verify) -> VerifyAnswer:
         answer["repaired"] = repaired
     if found:
         failure = ctx.store.failure(ctx.tenant)
-        answer["hint"] = failure.hint if failure is not None else _remedy(ctx, found)
+        answer["hint"] = failure.hint if failure is not None else _remedy(found)
     if ctx.live is not None and (kept := damaged_generations(ctx.live.path)):
         answer["damaged"] = [damaged_shape(one) for one in kept]
     return answer
 
 
-def _remedy(ctx: CallContext, found: Sequence[Finding]) -> str:
+def _remedy(found: Sequence[Finding]) -> str:
     """What to do about findings that the store itself does not count as damage."""
-    damage = damage_of(found)
-    return f"Repair the index: {REPAIR}" if damage is None else way_out(snapshot_context(ctx), damage)
+    return f"Repair the index: {REPAIR}" if damage_of(found) is None else REMEDY
 
 
 class DecayAnswer(TypedDict):

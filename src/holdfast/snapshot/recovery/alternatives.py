@@ -9,6 +9,7 @@ from shlex import quote
 
 from holdfast.core.errors import Fault, NotFound, SnapshotDamaged, SnapshotOlder
 from holdfast.snapshot.journal.journal_layout import is_line
+from holdfast.snapshot.journal.journal_moment import has_journal
 from holdfast.snapshot.recovery.restore_hints import older
 from holdfast.snapshot.remote.colony import ColonySnapshots, is_colony
 from holdfast.snapshot.remote.transfer import VaultEntry, is_missing, latest_in, list_vault, must_be_there, with_packs
@@ -50,6 +51,28 @@ def _is_newer(context: SnapshotContext, place: str) -> bool:
         return not is_missing(vault) and sequence_of(latest_in(vault, context.tenant, context.agent).id) > number
     except Fault:
         return False
+
+
+def journal_place(context: SnapshotContext) -> str | None:
+    """The vault of the settings if its journal goes on after the newest snapshot that is known here, so that restoring
+    `latest` from there brings the most. None if it has no journal, or lacks a snapshot that the repository has.
+
+    Raises:
+        Fault: the vault cannot be reached; what it has may be more than is here.
+    """
+    place = context.settings.vault
+    if not place or is_colony(place):
+        return None
+    vault = ReadOnly(context.vault(place))
+    must_be_there(vault)
+    if not has_journal(vault, context.tenant, context.agent):
+        return None
+    here = context.repo.newest()
+    try:
+        there = sequence_of(latest_in(vault, context.tenant, context.agent).id)
+    except NotFound:
+        there = 0
+    return place if here is None or there >= here.sequence else None
 
 
 def restorable(context: SnapshotContext) -> str | None:

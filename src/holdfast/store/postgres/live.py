@@ -21,7 +21,6 @@ from holdfast.core.errors import DataDamaged, Fault, NotFound
 from holdfast.core.model import Event
 from holdfast.core.ports import Clock
 from holdfast.core.system import SystemEntropy
-from holdfast.store.damage import WayOut
 from holdfast.store.data_folder import DATABASE, DataFolder
 from holdfast.store.engine_port import Build, CapturedFile
 from holdfast.store.fleet.fleet_port import Fleet
@@ -52,14 +51,11 @@ class PostgresMemory:
         folder: DataFolder,
         publish: Callable[[Event], None],
         telling: Clock | None,
-        way_out: WayOut,
     ):
-        """`way_out` returns what to do once a tenant's memory is damaged."""
         self._url = url
         self._folder = folder
         self._publish = publish
         self._telling = telling
-        self._way_out = way_out
         self._store: PostgresStore | None = None
         self._fault: Fault | None = Fault("store: it is not open yet")
         self._exchanging = threading.Lock()
@@ -95,7 +91,7 @@ class PostgresMemory:
             with connected(self._url) as db:
                 refuse_another(db, self._folder)
                 name = name_of(db)
-            self._store = PostgresStore(self._url, self._publish, self._telling, self._way_out)
+            self._store = PostgresStore(self._url, self._publish, self._telling)
             self._folder.note_store(name)
             self._point()
             self._folder_id = _id_of(self._folder)

@@ -11,7 +11,6 @@ from holdfast.core.cleanup import OnFailure
 from holdfast.core.errors import Fault
 from holdfast.core.model import Event
 from holdfast.core.ports import Clock
-from holdfast.store.damage import WayOut
 from holdfast.store.fulltext.postings import pack
 from holdfast.store.fulltext.segments import Compactor
 from holdfast.store.fulltext.word_database import Database
@@ -56,10 +55,8 @@ class PostgresStore:
         url: str,
         publish: Callable[[Event], None],
         telling: Clock | None = None,
-        way_out: WayOut | None = None,
     ):
-        """Open it, and bring it to this version's schema. With a clock, events are kept for a broker. `way_out` returns
-        what to do once a tenant's memory is damaged.
+        """Open it, and bring it to this version's schema. With a clock, events are kept for a broker.
 
         Raises:
             StoreUnreachable: the database does not answer.
@@ -72,7 +69,7 @@ class PostgresStore:
                 log.warning("store: row security does not hold for the database role; serve with a plain role")
         self.pool = Pool(url)
         with OnFailure(self.pool.close), faults():
-            self.damaged = DamagedSpaces(self.pool.connection, way_out)
+            self.damaged = DamagedSpaces(self.pool.connection)
         self.fleet = FleetMember(url, self.pool.connection)
         self._index = WordIndex(_last_place)
         self._codes = CodeCache()

@@ -14,7 +14,7 @@ import apsw
 from holdfast.core.errors import DataDamaged, Fault
 from holdfast.core.model import Event
 from holdfast.core.ports import Clock
-from holdfast.store.damage import DamageWatch, WayOut
+from holdfast.store.damage import DamageWatch
 from holdfast.store.fulltext.segments import Compactor
 from holdfast.store.fulltext.word_search import WordIndex
 from holdfast.store.journal.journal_port import ChangeLog
@@ -72,12 +72,10 @@ class SqliteStore:
         path: Path,
         publish: Callable[[Event], None],
         telling: Clock | None = None,
-        way_out: WayOut | None = None,
     ):
-        """Open the file. With a clock, events of what is written are kept for a broker. `way_out` returns what to do
-        once the file is damaged."""
+        """Open the file. With a clock, events of what is written are kept for a broker."""
         self.path = path
-        self._watch = DamageWatch(path.parent, way_out)
+        self._watch = DamageWatch(path.parent)
         self._faults = DamageReporting(self._watch)
         self._writer = open_writer(path)
         self.schema = migrate(self._writer)

@@ -15,7 +15,7 @@ import psycopg
 from psycopg_pool import PoolTimeout
 
 from holdfast.core.errors import DataReadOnly
-from holdfast.store.damage import LOGGED, Damage, Extent, WayOut, damage_of
+from holdfast.store.damage import LOGGED, REMEDY, Damage, Extent, damage_of
 from holdfast.store.port import Finding
 from holdfast.store.postgres.pool import NO_SPACE, Connect, Connection, fault_of
 
@@ -55,10 +55,8 @@ def noted_damage(db: Connection, space: int) -> Damage | None:
 class DamagedSpaces:
     """What is known of it in this process; any thread may report more."""
 
-    def __init__(self, connect: Connect, way_out: WayOut | None = None):
-        """`way_out` returns what to do about damage; it knows which snapshots there are."""
+    def __init__(self, connect: Connect):
         self._connect = connect
-        self._way_out = way_out
         self._lock = threading.Lock()
         with connect(NO_SPACE) as db:
             rows = db.execute(_ALL).fetchall()
@@ -71,12 +69,11 @@ class DamagedSpaces:
     def refusal(self, tenant: str) -> DataReadOnly | None:
         """The fault of every write to a tenant's memory, or None while nothing is known to be damaged in it."""
         known = self._known.get(tenant)
-        return None if known is None else known.damage.fault(self.hint(tenant))
+        return None if known is None else known.damage.fault()
 
     def hint(self, tenant: str) -> str | None:
         """What to do about the damage that is known."""
-        known = self._known.get(tenant)
-        return None if known is None or self._way_out is None else self._way_out(known.damage)
+        return REMEDY if tenant in self._known else None
 
     def saw(self, tenant: str, space: int, damage: Damage | None) -> None:
         """What a look-up of the tenant's live space found noted."""
