@@ -49,6 +49,7 @@ _WORDS = {
     "recall_keep": ("ALL", "all"),
     "llm": ("none", "none"),
     "embedder": ("Local", "local"),
+    "reranker": ("None", "none"),
     "log_level": ("DEBUG", "debug"),
     "store": (" postgresql://user:word@db/memory ", "postgresql://user:word@db/memory"),
     "nats_url": (" nats://user:word@broker:4222,tls://[::1]:4222 ", "nats://user:word@broker:4222,tls://[::1]:4222"),

@@ -19,7 +19,6 @@ from holdfast.recall.dedupe import diverse, group_repeats
 from holdfast.recall.hits import Hit, Question
 from holdfast.recall.links import CONTRADICTS, OF_TWO_ONE, current
 from holdfast.recall.rank import DATE, Candidate, Corpus, RankedCandidate, RankingQuery, ScoreParts, rank
-from holdfast.recall.reading import reread
 from holdfast.recall.repeats import (
     FIRST,
     among_first,
@@ -30,6 +29,7 @@ from holdfast.recall.repeats import (
     with_versions,
 )
 from holdfast.recall.replacements import newest_first
+from holdfast.recall.rerank import reread
 from holdfast.recall.signals import asks_for_days_alone
 from holdfast.recall.time.dates import day_of, spans
 from holdfast.recall.turn_hits import weighed

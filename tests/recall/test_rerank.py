@@ -15,7 +15,7 @@ from world import World
 from holdfast.core.errors import EmbedderUnavailable
 from holdfast.recall.flow import search
 from holdfast.recall.hits import Question
-from holdfast.recall.reading import ANSWERS, READ
+from holdfast.recall.rerank import ANSWERS, READ
 
 pytestmark = pytest.mark.engines
 
