@@ -38,6 +38,7 @@ from holdfast.settings.row import duration
 DOCS = Path(__file__).parent
 PROMISES = DOCS / "promises.toml"
 ROOMS = DOCS.parent / "tools" / "rooms.py"
+INTEGRATIONS = DOCS / "integrations_page.py"
 COMMANDS = DOCS.parent / "src" / "holdfast" / "cli" / TABLE
 MADE = "<!-- Generated from the source by docs/generate.py (`make docs`). Do not edit. -->"
 
@@ -48,6 +49,7 @@ def pages() -> dict[str, str]:
         "operations.md": operations_page(),
         "settings.md": settings_page(),
         "errors.md": errors_page(),
+        "integrations.md": integrations_page(),
         "promises.md": promises_page(),
         "rooms.svg": runpy.run_path(str(ROOMS))["draw"](),
     }
@@ -396,6 +398,13 @@ def _bounds(row: Setting) -> str:
 def _shown(row: Setting) -> str:
     default = code(row.default) if row.default else "none"
     return f"{default} (**secret**)" if row.hidden else default
+
+
+# Integrations
+
+
+def integrations_page() -> str:
+    return page("Integrations", *runpy.run_path(str(INTEGRATIONS))["parts"](table))
 
 
 # Errors

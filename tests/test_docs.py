@@ -22,7 +22,7 @@ from holdfast.settings import SETTINGS, Setting
 
 ROOT = Path(__file__).parents[1]
 PAGES = sorted([*ROOT.glob("*.md"), *(ROOT / "docs").rglob("*.md")])
-GENERATED = ("operations.md", "settings.md", "errors.md", "promises.md")
+GENERATED = ("integrations.md", "operations.md", "settings.md", "errors.md", "promises.md")
 GENERATOR = load_script("docs/generate.py")
 COMMAND_TABLE = ROOT / "src" / "holdfast" / "cli" / "commands.json"
 

@@ -10,10 +10,10 @@ from typing import Any, Protocol
 
 import orjson
 
-from holdfast.core.errors import DataLocked, EmbedderUnavailable, Fault, UpstreamFailed
+from holdfast.core.errors import CANNOT_OPEN, DataLocked, EmbedderUnavailable, Fault, UpstreamFailed
 from holdfast.core.model import Caller, Chat, CleanText
 from holdfast.daemon import running_server, server_connection, start_server
-from holdfast.engine import CANNOT_OPEN, Engine
+from holdfast.engine import Engine
 from holdfast.intake.embed_queue import EmbedQueue
 from holdfast.ops.framework.call_metrics import counted
 from holdfast.ops.framework.operation import Operation, Stream

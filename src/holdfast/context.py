@@ -18,7 +18,7 @@ from holdfast.core.background import (
 )
 from holdfast.core.errors import Forbidden, InvalidRequest
 from holdfast.core.metrics import Metrics
-from holdfast.core.model import EVERYBODY, RULES_DOMAIN, AuditEntry, Caller, Event, Json, Lifecycle, Memory
+from holdfast.core.model import EVERYBODY, WORK_DOMAINS, AuditEntry, Caller, Event, Json, Lifecycle, Memory
 from holdfast.core.ports import Clock, Embedder, Entropy, Reranker, Summarizer
 from holdfast.core.session_keys import needs_own_key, own_session
 from holdfast.protocol.access import AUDIENCE, MemoryFacts, Viewer, may_see, viewer_keys
@@ -53,7 +53,7 @@ def facts_of(memory: Memory) -> MemoryFacts:
         tuple(others),
         memory.share_into_groups,
         memory.state == "deprecated",
-        of_work=bool(memory.project or memory.session_ids) or memory.domain == RULES_DOMAIN,
+        of_work=bool(memory.project or memory.session_ids) or memory.domain in WORK_DOMAINS,
     )
 
 

@@ -19,7 +19,7 @@ from holdfast.core.background import (
     QuestionLog,
     RecallCounter,
 )
-from holdfast.core.errors import DataDamaged, DataTooNew, Fault, Following, RestorePending, StorageFull
+from holdfast.core.errors import CANNOT_OPEN, DataDamaged, Fault, Following, RestorePending, StorageFull
 from holdfast.core.metrics import Metrics
 from holdfast.core.model import DEFAULT_TENANT, Caller, Event
 from holdfast.core.ports import Clock, Embedder, Entropy, Publisher
@@ -52,9 +52,6 @@ log = logging.getLogger("holdfast")
 LARGE_IMPORT = 10_000  # records written by one process
 BEHIND_SECONDS = 60.0  # after which readers of a copy are told why it has nothing new
 AGAIN_SECONDS = 5.0  # between two tries of a vault that could not be restored from
-
-# What a restore repairs: a memory that is damaged or too new, or one that is still in the vault.
-CANNOT_OPEN: tuple[type[Fault], ...] = (DataDamaged, DataTooNew, RestorePending)
 
 
 def _following(settings: Settings) -> FollowNote | None:

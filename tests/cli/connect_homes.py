@@ -38,6 +38,31 @@ SERVER_FILE = {
     "opencode": ".config/opencode/opencode.json",
     "vscode": ".config/Code/User/mcp.json",
     "windsurf": ".codeium/windsurf/mcp_config.json",
+    "copilot": ".copilot/mcp-config.json",
+    "qwen": ".qwen/settings.json",
+    "droid": ".factory/mcp.json",
+    "cline": ".cline/data/settings/cline_mcp_settings.json",
+    "continue": ".continue/config.yaml",
+    "amp": ".config/amp/settings.json",
+    "goose": ".config/goose/config.yaml",
+    "kiro": ".kiro/settings/mcp.json",
+    "pi": ".pi/agent/mcp.json",
+    "zed": ".config/zed/settings.json",
+    "warp": ".warp/.mcp.json",
+    "antigravity": ".gemini/config/mcp_config.json",
+    "hermes": ".hermes/config.yaml",
+    "openclaw": ".openclaw/openclaw.json",
+}
+# Where in that file the servers are; the root of most files is enough to say "mcpServers".
+SERVERS_AT = {
+    "codex": ("mcp_servers",),
+    "opencode": ("mcp",),
+    "vscode": ("servers",),
+    "amp": ("amp.mcpServers",),
+    "goose": ("extensions",),
+    "zed": ("context_servers",),
+    "hermes": ("mcp_servers",),
+    "openclaw": ("mcp", "servers"),
 }
 HOOKS_FILE = {
     "claude-code": ".claude/settings.json",
@@ -45,6 +70,10 @@ HOOKS_FILE = {
     "cursor": ".cursor/hooks.json",
     "gemini": ".gemini/settings.json",
     "windsurf": ".codeium/windsurf/hooks.json",
+    "copilot": ".copilot/hooks/holdfast.json",
+    "qwen": ".qwen/settings.json",
+    "droid": ".factory/settings.json",
+    "continue": ".continue/settings.json",
 }
 
 # What a user may have: other servers, other hooks, comments, odd spacing, numbers that json would respell.
@@ -150,6 +179,196 @@ trust_level = "trusted"
   "hooks": {
     "post_run_command": [{ "command": "log.sh", "show_output": true }]
   }
+}
+""",
+    },
+    # github/docs: add-mcp-servers.md and hooks-reference.md
+    "copilot": {
+        ".copilot/mcp-config.json": """{
+  "mcpServers": {
+    "playwright": { "type": "local", "command": "npx", "args": ["@playwright/mcp@latest"], "tools": ["*"] }
+  }
+}
+""",
+        ".copilot/hooks/mine.json": '{"version": 1, "hooks": {"sessionStart": [{"type": "command", "bash": "date"}]}}\n',
+    },
+    # docs/configuration/settings.md and docs/features/hooks.md of @qwen-code/qwen-code 0.24.4
+    "qwen": {
+        ".qwen/settings.json": """{
+  "$version": 3,
+  "model": { "name": "qwen3-coder-plus" }, // the big one
+  "mcpServers": { "mainServer": { "command": "bin/mcp_server.py", "timeout": 15000 } },
+  "hooks": {
+    "PreToolUse": [
+      { "matcher": "write_file", "hooks": [{ "type": "command", "command": "check.sh", "timeout": 10 }] }
+    ]
+  }
+}
+""",
+    },
+    # The settings that @factory/cli 0.225.2 reads and writes
+    "droid": {
+        ".factory/mcp.json": '{\n  "mcpServers": {\n    "linear": {\n      "type": "http",\n      "url": "https://mcp.linear.app/mcp",\n      "disabled": false\n    }\n  }\n}',
+        ".factory/settings.json": """{
+  "model": "claude-opus", // chosen in /model
+  "enableHooks": true,
+  "hooks": {
+    "PostToolUse": [{ "matcher": "Edit", "hooks": [{ "type": "command", "command": "fmt.sh" }] }]
+  }
+}
+""",
+    },
+    # @cline/cli 3.0.65
+    "cline": {
+        ".cline/data/settings/cline_mcp_settings.json": """{
+  "mcpServers": {
+    "github": {
+      "command": "gh-mcp",
+      "args": [],
+      "env": { "GITHUB_TOKEN": "ghp_private" },
+      "disabled": false,
+      "autoApprove": []
+    }
+  }
+}""",
+        ".cline/hooks/PostToolUse.sh": "#!/bin/bash\ncat > /dev/null\n",
+    },
+    # config.yaml of docs.continue.dev
+    "continue": {
+        ".continue/config.yaml": """name: Local Assistant
+version: 1.0.0
+schema: v1
+
+models:
+  - name: Sonnet   # for everything
+    provider: anthropic
+    model: claude-sonnet-4-5
+    apiKey: ${{ secrets.ANTHROPIC_API_KEY }}
+
+mcpServers:
+  # the team's
+  - name: SQLite MCP
+    command: npx
+    args:
+      - "-y"
+      - "mcp-sqlite"
+
+rules:
+  - Always answer in full sentences.
+""",
+        ".continue/settings.json": '{"disableAllHooks": false}',
+    },
+    "amp": {
+        ".config/amp/settings.json": """{
+  // see ampcode.com/manual
+  "amp.showCosts": false,
+  "amp.mcpServers": {
+    "playwright": { "command": "npx", "args": ["-y", "@playwright/mcp@latest", "--headless"] },
+  },
+}
+""",
+    },
+    # goose: documentation/docs/guides/config-files.md
+    "goose": {
+        ".config/goose/config.yaml": """# Model Configuration
+active_provider: anthropic
+providers:
+  anthropic:
+    enabled: true
+    model: claude-sonnet-4-5-20250929
+GOOSE_TEMPERATURE: 0.7
+
+# Extensions Configuration
+extensions:
+  developer:
+    bundled: true
+    enabled: true
+    name: developer
+    timeout: 300
+    type: builtin
+  \n  filesystem:
+    type: stdio
+    cmd: npx
+    args: ["-y", "@modelcontextprotocol/server-filesystem", "/tmp"]
+    envs: {}
+# the end
+slash_commands:
+- command: "run-tests"
+""",
+    },
+    "kiro": {
+        ".kiro/settings/mcp.json": '{\n\t"mcpServers": {\n\t\t"aws-docs": {"command": "uvx", "args": ["awslabs.aws-documentation-mcp-server@latest"], "env": {"FASTMCP_LOG_LEVEL": "ERROR"}, "disabled": false, "autoApprove": []}\n\t}\n}\n',
+    },
+    # docs/mcp.md of @earendil-works/pi-coding-agent 1.5.2
+    "pi": {
+        ".pi/agent/mcp.json": """{
+  "mcpServers": {
+    "docs": {
+      "url": "https://example.com/mcp",
+      "headers": { "Authorization": "Bearer ${DOCS_TOKEN}" },
+      "description": "Search and read the product documentation"
+    }
+  }
+}
+""",
+        ".pi/agent/extensions/mine.ts": "export default function () {}\n",
+    },
+    "zed": {
+        ".config/zed/settings.json": """// Zed settings
+//
+// For information on how to configure Zed, see the Zed
+// documentation: https://zed.dev/docs/configuring-zed
+{
+  "ui_font_size": 16,
+  "theme": {
+    "mode": "system",
+    "light": "One Light", // by day
+    "dark": "One Dark",
+  },
+  "context_servers": {
+    "local-mcp-server": {
+      "command": "some-command",
+      "args": ["arg-1", "arg-2"],
+      "env": {},
+    },
+  },
+}
+""",
+    },
+    "warp": {
+        ".warp/.mcp.json": '{"mcpServers":{"sentry":{"url":"https://mcp.sentry.dev/mcp"}}}',
+    },
+    "antigravity": {".gemini/config/mcp_config.json": ""},
+    # The defaults of hermes_cli/config.py in hermes-agent 0.19.0
+    "hermes": {
+        ".hermes/config.yaml": """model:
+  default: hermes-4
+  provider: nous   # not the memory's
+memory:
+  memory_enabled: true
+  user_profile_enabled: true
+  provider: ''
+mcp_servers:
+  filesystem:
+    command: npx
+    args:
+    - -y
+    - '@modelcontextprotocol/server-filesystem'
+terminal:
+  backend: local
+""",
+        ".hermes/plugins/mine/__init__.py": "def register(ctx): ...\n",
+    },
+    # docs/gateway/configuration.md of openclaw 2026.9.6
+    "openclaw": {
+        ".openclaw/openclaw.json": """{
+  "agents": { "defaults": { "workspace": "~/.openclaw/workspace" } }, // one agent
+  "channels": { "telegram": { "enabled": true, "botToken": "123:abc" } },
+  "plugins": {
+    "slots": { "memory": "memory-core" },
+    "entries": { "voice-call": { "enabled": true } }
+  },
+  "mcp": { "servers": { "docs": { "url": "https://mcp.example.com" } } }
 }
 """,
     },

@@ -47,6 +47,8 @@ def home(tmp_path_factory: pytest.TempPathFactory) -> Iterator[OpenMemory]:
         ("show", "sessions"),
         ("snapshot", "list"),
         ("health",),
+        ("status",),
+        ("doctor",),
         ("import", "AGENTS.md"),
     ],
     ids=" ".join,

@@ -3,44 +3,50 @@
 from __future__ import annotations
 
 import json
-import tomllib
 from pathlib import Path
 from typing import Any
 
 import pytest
-from connect_homes import COMMAND, HOOKS_FILE, SERVER_FILE, USED, everything, fill, make_place
+from connect_homes import COMMAND, HOOKS_FILE, SERVER_FILE, SERVERS_AT, USED, everything, fill, make_place
 
 from holdfast.cli.connect import AGENTS, apply, connect_command, diff, plan, undo
-from holdfast.cli.connect.jsonc import parse
+from holdfast.cli.connect.formats.text_format import JSON, TOML, YAML, members
 from holdfast.cli.hook.hook_command import EVENTS
 
 NAMES = [agent.name for agent in AGENTS]
 every_agent = pytest.mark.parametrize("agent", NAMES)
 
 
+def read_as(name: str, text: str) -> dict[str, Any]:
+    reader = {".toml": TOML, ".yaml": YAML}.get(Path(name).suffix, JSON)
+    return reader.load(text)
+
+
 def loaded(path: Path) -> dict[str, Any]:
-    text = path.read_text(encoding="utf-8")
-    value: dict[str, Any] = tomllib.loads(text) if path.suffix == ".toml" else parse(text).value
-    return value
+    return read_as(path.name, path.read_text(encoding="utf-8"))
 
 
-SERVERS_KEY = {"codex": "mcp_servers", "opencode": "mcp", "vscode": "servers"}
+def servers(home: Path, agent: str) -> dict[str, Any]:
+    return members(loaded(home / SERVER_FILE[agent]), SERVERS_AT.get(agent, ("mcpServers",)))
+
+
 PLAIN = {"command": str(COMMAND), "args": ["mcp"]}
+GOOSE = {"name": "holdfast", "type": "stdio", "enabled": True, "cmd": str(COMMAND), "args": ["mcp"], "timeout": 300}
 SERVER = {
     "claude-code": {"type": "stdio", **PLAIN},
-    "codex": PLAIN,
-    "cursor": PLAIN,
-    "gemini": PLAIN,
     "opencode": {"type": "local", "command": [str(COMMAND), "mcp"]},
     "vscode": {"type": "stdio", **PLAIN},
-    "windsurf": PLAIN,
+    "droid": {"type": "stdio", **PLAIN},
+    "copilot": {"type": "local", **PLAIN, "tools": ["*"]},
+    "continue": {"name": "holdfast", **PLAIN},
+    "goose": {**GOOSE, "envs": {}},
 }
 
 
 @every_agent
 def test_a_fresh_home_gets_the_mcp_server_where_the_agent_reads_it(tmp_path: Path, agent: str) -> None:
     apply(plan(agent, make_place(tmp_path)))
-    assert loaded(tmp_path / SERVER_FILE[agent])[SERVERS_KEY.get(agent, "mcpServers")] == {"holdfast": SERVER[agent]}
+    assert servers(tmp_path, agent) == {"holdfast": SERVER.get(agent, PLAIN)}
 
 
 @pytest.mark.parametrize("agent", HOOKS_FILE)
@@ -81,12 +87,17 @@ def test_devin_is_written_only_where_its_folder_is(tmp_path: Path) -> None:
     assert loaded(tmp_path / ".config/devin/mcp_config.json")["mcpServers"]["holdfast"] == PLAIN
 
 
+# What names the memory that is used: an agent has one.
+REPLACED = {"hermes": "''", "openclaw": "memory-core"}
+
+
 @every_agent
 def test_settings_in_use_lose_no_character_and_change_no_order(tmp_path: Path, agent: str) -> None:
     fill(tmp_path, USED[agent])
     apply(plan(agent, make_place(tmp_path)))
     for name, before in USED[agent].items():
         after = iter((tmp_path / name).read_bytes().decode("utf-8"))
+        before = before.replace(REPLACED.get(agent, ""), "")
         assert all(character in after for character in before)  # each is found after the one before it
 
 
@@ -120,16 +131,14 @@ def test_undo_after_an_edit_takes_out_only_our_entries_and_says_so(tmp_path: Pat
     place = make_place(tmp_path)
     apply(plan(agent, place))
     path = tmp_path / SERVER_FILE[agent]
-    comment = "\n# edited later\n" if agent == "codex" else "\n// edited later\n"
+    comment = "\n# edited later\n" if path.suffix in (".toml", ".yaml") else "\n// edited later\n"
     path.write_text(path.read_text(encoding="utf-8") + comment, encoding="utf-8")
     done = undo(agent, place)
     left = path.read_text(encoding="utf-8")
     assert "edited later" in left
     assert "opt/holdfast" not in left
     assert any(str(path) in note for note in done.notes)
-    before = USED[agent][SERVER_FILE[agent]]
-    was = tomllib.loads(before) if agent == "codex" else parse(before).value
-    assert loaded(path) == was
+    assert loaded(path) == read_as(path.name, USED[agent][SERVER_FILE[agent]])
 
 
 @every_agent
@@ -152,13 +161,15 @@ def test_without_hooks_only_the_server_is_written(tmp_path: Path, agent: str) ->
 
 @every_agent
 def test_an_entry_of_the_earlier_system_stays_and_is_mentioned(tmp_path: Path, agent: str) -> None:
-    key = SERVERS_KEY.get(agent, "mcpServers")
-    old = {"command": "npx", "args": ["-y", "@agentmemory/mcp"]}
-    text = f'[{key}.agentmemory]\ncommand = "npx"\n' if agent == "codex" else json.dumps({key: {"agentmemory": old}})
+    old: Any = {"name": "agentmemory", "command": "npx", "args": ["-y", "@agentmemory/mcp"]}
+    whole: Any = [old] if agent == "continue" else {"agentmemory": old}
+    for key in reversed(SERVERS_AT.get(agent, ("mcpServers",))):
+        whole = {key: whole}
+    text = '[mcp_servers.agentmemory]\ncommand = "npx"\n' if agent == "codex" else json.dumps(whole)
     fill(tmp_path, {SERVER_FILE[agent]: text})
     planned = plan(agent, make_place(tmp_path))
     apply(planned)
-    assert "agentmemory" in loaded(tmp_path / SERVER_FILE[agent])[key]
+    assert "agentmemory" in servers(tmp_path, agent)
     assert any("agentmemory" in note for note in planned.notes)
 
 
@@ -166,8 +177,7 @@ def test_an_entry_of_the_earlier_system_stays_and_is_mentioned(tmp_path: Path, a
 def test_a_server_elsewhere_is_named_without_any_secret(tmp_path: Path, agent: str) -> None:
     place = make_place(tmp_path, data=tmp_path / "memory", url="http://127.0.0.1:4000")
     apply(plan(agent, place))
-    entry = loaded(tmp_path / SERVER_FILE[agent])[SERVERS_KEY.get(agent, "mcpServers")]["holdfast"]
-    env = entry["environment" if agent == "opencode" else "env"]
+    env = servers(tmp_path, agent)["holdfast"][{"opencode": "environment", "goose": "envs"}.get(agent, "env")]
     assert env == {"HOLDFAST_HOME": str(tmp_path / "memory"), "HOLDFAST_URL": "http://127.0.0.1:4000"}
 
 
@@ -226,7 +236,8 @@ def test_folders_named_in_the_environment_are_used(tmp_path: Path) -> None:
     place = make_place(tmp_path, environ=environ)
     paths = [change.path for name in ("codex", "claude-code") for change in plan(name, place).changes]
     names = ["cx/config.toml", "cx/hooks.json", "cl/.claude.json", "cl/settings.json"]
-    assert paths == [tmp_path / name for name in names]
+    assert [path for path in paths if path.name != "SKILL.md"] == [tmp_path / name for name in names]
+    assert tmp_path / "cl/skills/holdfast-memory/SKILL.md" in paths
 
 
 def test_a_windows_hook_line_suits_both_of_its_shells(tmp_path: Path) -> None:

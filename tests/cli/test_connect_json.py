@@ -10,11 +10,14 @@ from connect_homes import COMMAND, make_place
 from hypothesis import given, strategies as st
 from rows import each
 
-from holdfast.cli.connect.agents import CLAUDE_EVENTS, grouped_hook, plain_server, rows
-from holdfast.cli.connect.config_entries import JsonHooks, JsonServer
-from holdfast.cli.connect.jsonc import parse
-from holdfast.cli.connect.jsonc_edit import rewrite, same
-from holdfast.cli.connect.refusal import Refusal
+from holdfast.cli.connect.agents.agent import rows
+from holdfast.cli.connect.agents.shapes import grouped_hook, plain_server
+from holdfast.cli.connect.agents.terminal_agents import CLAUDE_EVENTS
+from holdfast.cli.connect.config_entries import JsonHooks, Server
+from holdfast.cli.connect.formats.jsonc import parse
+from holdfast.cli.connect.formats.jsonc_edit import rewrite, same
+from holdfast.cli.connect.formats.refusal import Refusal
+from holdfast.cli.connect.formats.text_format import JSON
 
 NAMES = st.text(max_size=6) | st.sampled_from(["mcpServers", "hooks", "SessionStart", "holdfast", "//", "/*"])
 LEAVES = (
@@ -124,7 +127,7 @@ def test_server_and_hooks_go_in_and_out_of_any_settings_without_a_trace(
 ) -> None:
     place = make_place(COMMAND.parent)
     text, value, _ = made
-    for entry in (JsonServer(("mcpServers",), plain_server), JsonHooks(rows(CLAUDE_EVENTS), grouped_hook)):
+    for entry in (Server(JSON, ("mcpServers",), plain_server), JsonHooks(rows(CLAUDE_EVENTS), grouped_hook)):
         try:
             after = entry.added(text, place)
         except Refusal:

@@ -3,30 +3,17 @@
 from __future__ import annotations
 
 import json
-import shutil
 import subprocess
-import sys
 from pathlib import Path
-from typing import Any
 
 import pytest
 from connect_homes import make_place
 from patience import WAIT_SECONDS
+from plugin_host import NODE, played
 
-from holdfast.cli.connect.opencode_plugin import MARK, plugin_text
+from holdfast.cli.connect.plugins.opencode_plugin import MARK, plugin_text
 
-NODE = shutil.which("node")
 pytestmark = pytest.mark.skipif(NODE is None, reason="node is not installed")
-
-# Stands in for `holdfast hook`: writes down what it was asked and answers like the real one.
-HOOK = """#!{python}
-import json, sys
-given = json.load(sys.stdin)
-with open({log!r}, "a", encoding="utf-8") as log:
-    log.write(json.dumps([sys.argv[1:], given]) + "\\n")
-if sys.argv[2] == "session-start":
-    print(json.dumps({{"hookSpecificOutput": {{"additionalContext": "remembered"}}}}))
-"""
 
 FIRST_GENERATION = """
 const said = (id, role, text) => ({ info: { id, role }, parts: [{ type: "text", text }] })
@@ -65,23 +52,8 @@ console.log(JSON.stringify(event.system.map((part) => part.text)))
 """
 
 
-def played(folder: Path, script: str) -> tuple[list[str], dict[str, Any]]:
-    """The system prompt after the script ran, and what each hook event was told."""
-    log, command = folder / "log.jsonl", folder / "holdfast"
-    command.write_text(HOOK.format(python=sys.executable, log=str(log)), encoding="utf-8")
-    command.chmod(0o755)
-    place = make_place(folder, command=command, url="http://127.0.0.1:4000")
-    (folder / "holdfast.mjs").write_text(plugin_text(place), encoding="utf-8")
-    (folder / "host.mjs").write_text('import plugin from "./holdfast.mjs"\n' + script, encoding="utf-8")
-    run = subprocess.run([str(NODE), "host.mjs"], cwd=folder, capture_output=True, timeout=WAIT_SECONDS, check=True)
-    rows = [json.loads(line) for line in log.read_text(encoding="utf-8").splitlines()]
-    assert len([words for words, _ in rows if words[1] == "agent-message"]) <= 1
-    assert all(words[2:] == ["--url", "http://127.0.0.1:4000"] for words, _ in rows)
-    return json.loads(run.stdout), {words[1]: given for words, given in rows}
-
-
 def test_opencode_1_tells_the_hooks_and_gets_its_context(tmp_path: Path) -> None:
-    system, told = played(tmp_path, FIRST_GENERATION)
+    system, told = played(tmp_path, FIRST_GENERATION, plugin_text)
     session = {"session_id": "s1", "cwd": "/home/dev/proj"}
     assert system == ["base", "remembered"]
     assert told["session-start"] == session
@@ -93,13 +65,13 @@ def test_opencode_1_tells_the_hooks_and_gets_its_context(tmp_path: Path) -> None
 
 
 def test_an_opencode_whose_messages_cannot_be_read_goes_on(tmp_path: Path) -> None:
-    system, told = played(tmp_path, FIRST_GENERATION.replace(", client })", " })"))
+    system, told = played(tmp_path, FIRST_GENERATION.replace(", client })", " })"), plugin_text)
     assert system == ["base", "remembered"]
     assert "agent-message" not in told
 
 
 def test_opencode_2_tells_the_hooks_and_gets_its_context(tmp_path: Path) -> None:
-    system, told = played(tmp_path, SECOND_GENERATION)
+    system, told = played(tmp_path, SECOND_GENERATION, plugin_text)
     session = {"session_id": "s1", "cwd": "/home/dev/proj"}
     call = {"tool_name": "shell", "tool_input": {"command": "ls"}}
     assert system == ["base", "remembered"]

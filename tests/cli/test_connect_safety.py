@@ -16,7 +16,7 @@ import pytest
 from connect_homes import COMMAND, HOOKS_FILE, SERVER_FILE, USED, everything, fill, make_place
 
 from holdfast.cli.connect import AGENTS, apply, connect_command, plan, plan_undo, undo
-from holdfast.cli.connect.jsonc import parse
+from holdfast.cli.connect.formats.jsonc import parse
 from holdfast.cli.main import main
 from holdfast.core.errors import Conflict, Fault, InvalidRequest, StorageFull
 

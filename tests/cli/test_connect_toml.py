@@ -13,10 +13,11 @@ from connect_homes import COMMAND, USED, make_place
 from hypothesis import given, strategies as st
 from rows import each
 
-from holdfast.cli.connect.agents import plain_server
-from holdfast.cli.connect.config_entries import TomlServer
-from holdfast.cli.connect.refusal import Refusal
-from holdfast.cli.connect.toml_text import drop_table, load, set_table
+from holdfast.cli.connect.agents.shapes import plain_server
+from holdfast.cli.connect.config_entries import Server
+from holdfast.cli.connect.formats.refusal import Refusal
+from holdfast.cli.connect.formats.text_format import TOML
+from holdfast.cli.connect.formats.toml_text import drop_table, load, set_table
 
 OURS = ("mcp_servers", "holdfast")
 WANTED = {"command": "/opt/holdfast", "args": ["mcp"]}
@@ -206,7 +207,7 @@ def test_broken_toml_is_refused_with_its_line_and_without_its_content() -> None:
 
 def test_the_users_own_keys_in_our_table_stay() -> None:
     text = "[mcp_servers.holdfast]\ncommand = '/old'\nargs = ['mcp']\nenabled = false\nenv = { LANG = 'C', HOLDFAST_URL = 'x' }\n"
-    entry = TomlServer(("mcp_servers",), plain_server)
+    entry = Server(TOML, ("mcp_servers",), plain_server)
     after = tomllib.loads(entry.added(text, make_place(Path("/home/dev"))))["mcp_servers"]["holdfast"]
     assert after == {"command": str(COMMAND), "args": ["mcp"], "enabled": False, "env": {"LANG": "C"}}
 

@@ -8,17 +8,18 @@ from pathlib import Path
 import pytest
 
 from holdfast import embedder
-from holdfast.cli.commands.doctor import Check, _embedder, _loops
+from holdfast.cli.commands.doctor import Check
 from holdfast.core.system import SystemClock, SystemEntropy
 from holdfast.index import GTE_SMALL, LOCAL_MODELS, MINILM
 from holdfast.index.remedies import correct_path, install_weights
+from holdfast.ops.server.examination import embedder_checks, loop_checks
 from holdfast.settings import load
 from holdfast.store import kernel
 
 
 def examined(home: Path, **settings: str) -> Check:
-    (check,) = _embedder(load({"home": str(home), **settings}, {}))
-    return check
+    (check,) = embedder_checks(load({"home": str(home), **settings}, {}))
+    return Check(**check)
 
 
 def test_a_model_that_can_be_loaded_is_named(tmp_path: Path) -> None:
@@ -89,9 +90,9 @@ def test_none_is_well(tmp_path: Path) -> None:
 
 def test_whoever_has_no_compiler_is_told_what_one_would_bring(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     settings = load({"home": str(tmp_path)}, {})
-    assert list(_loops(settings)) == [Check("search by meaning", True, "compiled")]
+    assert [Check(**one) for one in loop_checks(settings)] == [Check("search by meaning", True, "compiled")]
     monkeypatch.setattr(kernel, "_library", None)
-    (check,) = _loops(settings)
-    assert check.ok
-    assert "compiler" in check.hint
-    assert list(_loops(load({"home": str(tmp_path), "embedder": "none"}, {}))) == []
+    (check,) = loop_checks(settings)
+    assert check["ok"]
+    assert "compiler" in check["hint"]
+    assert list(loop_checks(load({"home": str(tmp_path), "embedder": "none"}, {}))) == []

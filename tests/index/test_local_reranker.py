@@ -5,7 +5,6 @@ from __future__ import annotations
 import hashlib
 import json
 import zipfile
-from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
 
@@ -13,13 +12,13 @@ import numpy as np
 import pytest
 from scripts import load_script
 
-from holdfast.cli.commands import doctor
 from holdfast.core.errors import EmbedderUnavailable
 from holdfast.core.system import SystemClock
 from holdfast.embedder import reranker_from
 from holdfast.index import RERANKER, CrossEncoder, LocalReranker, WeightFolders, local_reranker, wheel_weights
 from holdfast.index.local_models import PinnedFile
 from holdfast.index.wheel_weights import PAIRS, take_out
+from holdfast.ops.server.examination import CheckShape, reranker_checks
 from holdfast.settings import load
 
 DRAW = load_script("tools/bert_graph.py")
@@ -132,18 +131,17 @@ def test_it_is_off_where_it_or_meaning_is_not_wanted(off: dict[str, str], tmp_pa
     assert reranker_from(load(given, {}), SystemClock()) is not None
 
 
-def examined(home: Path, **settings: str) -> doctor.Check:
-    found: Iterator[doctor.Check] = doctor._reranker(load({"home": str(home), **settings}, {}))
-    (check,) = found
+def examined(home: Path, **settings: str) -> CheckShape:
+    (check,) = reranker_checks(load({"home": str(home), **settings}, {}))
     return check
 
 
 def test_doctor_says_what_is_wrong_with_a_folder_that_was_named(tmp_path: Path) -> None:
     check = examined(tmp_path, reranker_path=str(tmp_path))
-    assert not check.ok
-    assert "HOLDFAST_RERANKER_PATH has no model.onnx" in check.found
+    assert not check["ok"]
+    assert "HOLDFAST_RERANKER_PATH has no model.onnx" in check["found"]
 
 
 def test_doctor_says_that_it_is_off(tmp_path: Path) -> None:
     check = examined(tmp_path, reranker="none")
-    assert (check.ok, check.found, check.hint) == (True, "none: hits stay in the order of the ranking", "")
+    assert (check["ok"], check["found"], check["hint"]) == (True, "none: hits stay in the order of the ranking", "")

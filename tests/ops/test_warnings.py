@@ -9,10 +9,10 @@ from rows import each
 from world import DAY, World, settings
 
 from holdfast.cli.commands.doctor import examine
-from holdfast.core.errors import DataReadOnly, RestorePending, StorageFailed
+from holdfast.core.errors import DataReadOnly, RestorePending, StorageFailed, VaultRefused
+from holdfast.local.spool_space import LOW_SPACE
 from holdfast.ops.server.warnings import (
     DAY_MS,
-    LOW_SPACE,
     MANY_EVENTS,
     MANY_PENDING,
     SENT_BY_THEN_MS,
@@ -60,6 +60,7 @@ def test_nothing_is_said_where_all_is_well() -> None:
         ({"snapshots": 0, "snapshot_age_ms": None}, "no_snapshot", "warning"),
         ({"snapshot_age_ms": DAY_MS + 1}, "snapshot_old", "warning"),
         ({"waiting": 2, "waiting_ms": SENT_BY_THEN_MS + 1}, "vault_behind", "warning"),
+        ({"vault_fault": VaultRefused("vault: /v is gone", hint="Mount it.")}, "vault_refused", "error"),
         ({"keys": (ONE_COPY,)}, "key_one_copy", "warning"),
         ({"drill": drilled("failed")}, "drill_failed", "error"),
         ({"drill": drilled("locked")}, "drill_locked", "note"),

@@ -158,6 +158,16 @@ SAMPLES: tuple[Sample, ...] = (
     Sample("memory", {"id": "<memory-old>"}),
     Sample("address_alias", {"id": "<memory-old>", "alias": f"facts://{MARK}/ledger"}),
     Sample("address_move", {"id": f"facts://{MARK}/ledger", "to": f"facts://{MARK}/book"}),
+    Sample("memory_tool", {"command": "create", "path": "/memories/tides.md", "file_text": f"{MARK}\nlow\nhigh\n"}),
+    Sample(
+        "memory_tool",
+        {"command": "str_replace", "path": "/memories/tides.md", "old_str": "low", "new_str": "ebb"},
+        also="that changes a file",
+    ),
+    Sample(
+        "memory_tool", {"command": "view", "path": "/memories/tides.md", "view_range": [1, 2]}, also="that shows it"
+    ),
+    Sample("memory_tool_undo", {"path": "/memories/tides.md"}),
     Sample(
         "items_put",
         {
@@ -310,6 +320,7 @@ SAMPLES: tuple[Sample, ...] = (
     Sample("livez", {}),
     Sample("overview", {"days": 30}),
     Sample("health", {}),
+    Sample("examine", {}),
     Sample("flags", {}),
     Sample("diagnostics", {}),
     Sample("diagnostics_followup", {}),
@@ -387,6 +398,7 @@ MISSING: tuple[Sample, ...] = (
     Sample("session_by_commit", {"sha": "0000nowhere"}),
     Sample("evolve", {"memoryId": "mem_nowhere", "newContent": "x"}),
     Sample("memory", {"id": "mem_nowhere"}),
+    Sample("memory_tool_undo", {"path": "/memories/nowhere.md"}),
     Sample("memory", {"id": "../memories"}, also="with a slash"),
     Sample("memory", {"id": "."}, also="that is a dot"),
     Sample("memory", {"id": ".."}, also="that is a step up"),
@@ -434,6 +446,7 @@ BAD: tuple[Sample, ...] = (
     Sample("token_revoke", {"id": ""}, also="with an empty id"),
     Sample("action_update", {"actionId": "", "status": "done"}, also="with an empty id"),
     Sample("remember", {}, also="without content"),
+    Sample("memory_tool_undo", {"path": "/memories/../x"}, also="outside the folder"),
     Sample("forget", {}, also="without a name"),
     Sample("slot", {"label": "Not A Label"}, also="with capitals"),
     Sample("search", {"query": "  "}, also="with a blank query"),

@@ -198,7 +198,7 @@ def test_the_tokens_reach_as_far_as_their_scopes_say() -> None:
 
     assert {BY_NAME[name].effect for name in reader} == {"read"}
     assert reader < writer < admin < set(BY_NAME)
-    assert set(BY_NAME) - admin == {"verify", *_OF_THE_MACHINE}
+    assert set(BY_NAME) - admin == {"verify", "examine", *_OF_THE_MACHINE}
 
 
 @pytest.mark.parametrize("token", ["reader", "writer", "admin"])
@@ -320,7 +320,7 @@ FOREIGN = [sample for sample in SAMPLES if sample.name not in _OF_THE_MACHINE]
 _TOOL_CALLS = [sample for sample in FOREIGN if sample.operation.tool]
 
 # They say nothing of records, or their samples find none in the prepared memory.
-_SAYING_NOTHING = {"livez", "flags", "diagnostics", "diagnostics_followup", "semantic", "procedural"}
+_SAYING_NOTHING = {"livez", "flags", "examine", "diagnostics", "diagnostics_followup", "semantic", "procedural"}
 
 Answers = dict[str, Outcome]
 

@@ -2,16 +2,18 @@
 
 from __future__ import annotations
 
+from functools import partial
 from pathlib import Path
 
 import pytest
 from recall_records import lesson, memory, slot, standing
 from rows import each
-from talk import learn, turn
+from talk import learn, statements, turn
 from world import DAY, World
 
 from holdfast.core.errors import InvalidRequest
 from holdfast.core.model import Caller
+from holdfast.learn.statements.supersession import supersede
 from holdfast.recall.context.build import FILES, IN_FORCE, OPEN, OPENING, PAST, RULES, ContextSources, build
 from holdfast.text.tokens import estimate
 
@@ -265,8 +267,45 @@ def test_what_was_said_earlier_stands_below_what_is_newer() -> None:
         standing("Marek ships each Monday", id="last", source_id="three", at=3),
     )
     assert section(build(ContextSources(statements=said), 500).text, IN_FORCE) == [
-        "Marek ships each Monday Earlier: We ship on Tuesdays Earlier: Releases go out on Friday"
+        "Marek ships each Monday. Earlier: We ship on Tuesdays. Earlier: Releases go out on Friday"
     ]
+
+
+def test_what_was_said_earlier_stands_below_no_other_sentence_of_the_newer_message() -> None:
+    said = (
+        standing("The worker retries forever", id="old", source_id="one", newer="new", at=1),
+        standing("The worker gives up after 5 attempts", id="new", source_id="two", at=2, seq=1),
+        standing("Ops is alerted by a rule", id="other", source_id="two", at=2, seq=2),
+        standing("The cache held an old browser", id="older", source_id="three", newer="gone", at=1, worth=0.8),
+        standing("Images are cached too", id="same", source_id="three", at=1, worth=0.7),
+    )
+    assert section(build(ContextSources(statements=said), 500).text, IN_FORCE) == [
+        "Ops is alerted by a rule",
+        "The worker gives up after 5 attempts. Earlier: The worker retries forever",
+        "Earlier: The cache held an old browser",
+        "Images are cached too",
+    ]
+
+
+def test_what_was_said_earlier_stands_below_a_sentence_that_shares_its_subject_or_alone(world: World) -> None:
+    said = {
+        "Which file is the worker?": "The queue worker is `src/worker/confirm.ts`.",
+        "What happens to an order that cannot be confirmed?": "The worker gives up after 5 attempts and moves the order to the queue `confirm-dead`.",
+        "Who is told of it?": "Ops is alerted by the Grafana rule `dead-letters`.",
+        "What unit do prices have?": "Prices are stored in cents since 2021.",
+    }
+    for number, (asked, answer) in enumerate(said.items()):
+        turn(world, asked, answer, session=f"s{number}")
+    learn(world)
+    ids = {one.text: one.id for one in statements(world)}
+    worker, stops, ops, prices = (ids[text] for text in said.values())
+    ctx = world.context()
+    for newer, older in ((stops, worker), (ops, worker), (ops, prices)):
+        ctx.store.write(partial(supersede, ctx, new=newer, old=older, said="related", agent=None))
+    told = shown(world)
+    _, newest, *_ = said.values()
+    assert f"{newest} Earlier: The queue worker is `src/worker/confirm.ts`." in told
+    assert "Earlier: Prices are stored in cents since 2021." in told
 
 
 def test_what_was_said_earlier_stands_alone_where_the_newer_is_not_told() -> None:

@@ -6,10 +6,13 @@ from pathlib import Path
 from uuid import uuid4
 
 import httpx
+import pytest
 from journal_steps import Journaled, journal_objects
 from object_server import BUCKET, WRITER, ObjectServer
 from patience import until
 from world import World, running
+
+from holdfast.serve.background import journal_thread
 
 
 def remember(client: httpx.Client, text: str) -> None:
@@ -28,6 +31,10 @@ def is_sent(client: httpx.Client) -> bool:
     """Whether the vault has everything, as the server reports it."""
     journal = client.get("/agentmemory/health").json()["snapshots"].get("journal")
     return journal is not None and not journal["waiting"] and not journal["behindSeconds"]
+
+
+def warned(client: httpx.Client) -> set[str]:
+    return {one["code"] for one in client.get("/agentmemory/overview").json()["warnings"]}
 
 
 def texts(home: Path, vault: str, **overrides: str) -> set[str]:
@@ -78,7 +85,10 @@ def test_turned_off_and_on_again_the_journal_lacks_nothing(tmp_path: Path) -> No
     assert texts(tmp_path / "other", str(vault)) == {"Fact 0.", "Fact 1.", "Fact 2."}
 
 
-def test_while_the_vault_is_away_writes_go_on_and_everyone_is_told(tmp_path: Path) -> None:
+def test_while_the_vault_is_away_writes_go_on_and_everyone_is_told(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(journal_thread, "WATCH_SECONDS", 0.0)
     vault = tmp_path / "vault"
     vault.mkdir()
     with running(tmp_path / "home", vault=str(vault)) as client:
@@ -92,8 +102,10 @@ def test_while_the_vault_is_away_writes_go_on_and_everyone_is_told(tmp_path: Pat
         metrics = client.get("/metrics").text
         assert "holdfast_journal_behind_seconds 0\n" not in metrics
         assert "holdfast_journal_behind_seconds " in metrics
+        until(lambda: "vault_refused" in warned(client), "the page says that the folder is gone")
         (tmp_path / "away").rename(vault)
         until(lambda: is_sent(client), "the vault has everything")
+        until(lambda: "vault_refused" not in warned(client), "the page says so no longer")
         status = client.get("/agentmemory/vault").json()
         assert status["journal"]["waiting"] == 0
         assert status["journal"]["objects"] >= 2

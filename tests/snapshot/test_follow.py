@@ -76,6 +76,15 @@ def test_a_copy_takes_no_writes_and_says_what_to_do(copy: Copy) -> None:
     assert copy.texts() == {"Fact zero: the first deploy."}
 
 
+def test_a_copy_guards_no_files_and_says_where_to(copy: Copy, tmp_path: Path) -> None:
+    (tmp_path / "notes.md").write_text("mine")
+    with pytest.raises(Following, match="guard_add: this is a read-only copy") as refused:
+        copy.call("guard_add", place=str(tmp_path / "notes.md"))
+    assert "Do it on the host that it follows" in refused.value.hint
+    assert "on the host that it follows" in copy.call("guard_list")["message"]
+    assert not (copy.engine.folder.home / "guard").exists()
+
+
 def test_a_restart_goes_on_from_what_was_applied(home: Journaled, copy: Copy) -> None:
     home.remember("Fact one.")
     home.piece()

@@ -73,6 +73,24 @@ def test_the_status_of_a_folder_that_is_not_there_yet_says_so(cli: Cli, tmp_path
     assert "warnings" not in cli.good("vault", "status", str(tmp_path / "vault"))
 
 
+def test_a_vault_that_is_gone_is_reported_until_it_is_back_or_begun_anew(tmp_path: Path) -> None:
+    vault = tmp_path / "vault"
+    vault.mkdir()
+    cli = Cli(tmp_path / "memory", HOLDFAST_VAULT=str(vault))
+    cli.remember(OLD)
+    cli.create()
+    shutil.rmtree(vault)
+    for words in (("snapshot", "create"), ("vault", "status"), ("vault", "sync")):
+        said = cli(*words)
+        assert (said.code, said.fault["code"]) == (VaultRefused.exit_code, "vault_refused")
+        assert f"{vault} is gone" in said.fault["error"]
+    assert not vault.exists()
+
+    cli.good("vault", "init", str(vault))
+    assert cli.good("vault", "sync")["remaining"] == 0
+    assert cli.good("vault", "status")["missing"] == []
+
+
 def test_a_list_shows_in_which_layout_each_lies(cli: Cli, tmp_path: Path) -> None:
     cli.create("--to", str(tmp_path / "vault"))
     in_chunks = Cli(cli.home, **CHUNKS)

@@ -26,6 +26,23 @@ class TestLocalVault(Conformance):
         return LocalVault(tmp_path / "vault")
 
 
+def test_a_folder_that_was_put_into_and_is_gone_is_not_made_again(tmp_path: Path) -> None:
+    root, used = tmp_path / "vault", tmp_path / "memory" / "used"
+    LocalVault(root, used).put("a", BytesIO(b"1"))
+    root.rename(tmp_path / "away")
+    vault = LocalVault(root, used)
+    for use in (lambda: vault.put("b", BytesIO(b"2")), lambda: list(vault.list()), vault.state):
+        with pytest.raises(VaultRefused, match="is gone") as refused:
+            use()
+        assert "Mount its disk" in refused.value.hint
+    assert not root.exists()
+
+    (tmp_path / "away").rename(root)
+    vault.put("b", BytesIO(b"2"))
+    assert names(vault) == ["a", "b"]
+    LocalVault(tmp_path / "another", used).put("a", BytesIO(b"1"))  # one that was never used is made
+
+
 def test_nothing_but_the_bytes_is_left_in_the_folder(tmp_path: Path) -> None:
     vault = LocalVault(tmp_path / "vault")
     vault.put("a/b", BytesIO(b"x"))

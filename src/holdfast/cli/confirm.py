@@ -29,7 +29,7 @@ def confirmed_call(connection: Connection, operation: Row, arguments: Json, give
     Raises:
         InvalidRequest: the user did not agree; nothing was removed.
     """
-    if given.yes or given.json or arguments.get("dryRun") or not _is_interactive():
+    if given.yes or given.json or arguments.get("dryRun") or not is_interactive():
         return _called(connection, operation, arguments)
     plan = _called(connection, operation, {**arguments, "dryRun": True})
     going = len(plan["remove"]) + plan.get("leftovers", 0)
@@ -38,12 +38,16 @@ def confirmed_call(connection: Connection, operation: Row, arguments: Json, give
     from holdfast.cli.output.render import print_answer
 
     print_answer(plan)
-    if input(f"Remove {going}? [y/N] ").strip().lower() not in _AGREED:
+    if not agreed(f"Remove {going}? [y/N] "):
         raise InvalidRequest(f"{operation.words}: not confirmed, nothing was removed", hint="Answer y, or pass --yes.")
     return _called(connection, operation, arguments)
 
 
-def _is_interactive() -> bool:
+def agreed(question: str) -> bool:
+    return input(question).strip().lower() in _AGREED
+
+
+def is_interactive() -> bool:
     return sys.stdin is not None and sys.stdin.isatty()
 
 

@@ -24,6 +24,7 @@ SECTIONS: Mapping[str, Sequence[str]] = {
     "Plan work": ("actions", "action", "frontier"),
     "Check the server": ("health", "diagnostics", "flags", "token"),
     "For agents and other programs": ("mcp", "hook", "observe", "session", "context-prompt", "smart-search", "enrich",
+                                      "memory-tool", "memory-tool-undo",
                                       "import-jsonl", "bridge", "second-brain", "progenly"),
 }  # fmt: skip
 

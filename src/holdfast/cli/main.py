@@ -259,7 +259,9 @@ def _print(row: Row, answer: Any, place: str, *, narrowed: bool) -> None:
 
 
 def _exit_code(answer: Any) -> int:
-    """0, unless the answer is a verification that failed."""
+    """0, unless the answer is a verification that failed, or says itself that it is an error."""
+    if isinstance(answer, dict) and answer.get("is_error"):
+        return InvalidRequest.exit_code
     if not isinstance(answer, dict) or answer.get("sound", True):
         return 0
     return int(answer.get("exitCode", DAMAGED))

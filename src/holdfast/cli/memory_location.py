@@ -70,7 +70,7 @@ def _connection(settings: Settings) -> Connection:
 def _folder_connection(settings: Settings, fault: Fault) -> Connection:
     """The folder itself, where the server could not open it: what is in it may still be restored."""
     from holdfast.connection import folder_connection
-    from holdfast.engine import CANNOT_OPEN
+    from holdfast.core.errors import CANNOT_OPEN
 
     if isinstance(fault, CANNOT_OPEN):
         return folder_connection(settings)

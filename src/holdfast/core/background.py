@@ -8,6 +8,8 @@ from collections.abc import Callable, Iterable
 from dataclasses import dataclass, replace
 from typing import Any
 
+from holdfast.core.errors import Fault
+
 # Records counted between two writes: adding so many took 15 ms in a store of 20,000. What else is returned meanwhile
 # is not counted.
 MOST_RECORDS = 2_000
@@ -82,6 +84,7 @@ class JournalProgress:
     def __init__(self) -> None:
         self._lags: dict[str, JournalLag] = {}
         self._others: dict[str, tuple[str, ...]] = {}
+        self.vault_fault: Fault | None = None  # why the vault refuses even to be looked at
         self._lock = threading.Lock()
         self._records: dict[str, deque[tuple[tuple[str, int], int]]] = {}
 
@@ -96,7 +99,7 @@ class JournalProgress:
         return self._others.get(tenant, ())
 
     def clear(self) -> None:
-        self._lags, self._others = {}, {}
+        self._lags, self._others, self.vault_fault = {}, {}, None
 
     def of(self, tenant: str) -> JournalLag | None:
         """None where no journal is written."""

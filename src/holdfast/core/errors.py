@@ -177,7 +177,7 @@ class Following(Fault):
     """This memory is a read-only copy that follows another host's. Nothing of this request was stored."""
 
     code, http_status, exit_code, retryable = "following", 503, 19, True
-    hint = "Write to the host that it follows, or run holdfast promote to let this one take its place."
+    hint = "Do it on the host that it follows, or run holdfast promote to let this one take its place."
 
 
 class StoreUnreachable(Fault):
@@ -440,6 +440,12 @@ class VaultFull(StorageFull):
 
     code, http_status, exit_code, retryable = "vault_full", 507, 38, False
     hint = "Remove old snapshots with holdfast vault prune, or raise the quota of the vault."
+
+
+# What a restore repairs: a memory that is damaged or too new, or one that is still in the vault.
+CANNOT_OPEN: tuple[type[Fault], ...] = (DataDamaged, DataTooNew, RestorePending)
+# Codes of warnings about what the state of the store says as well.
+STORAGE_WARNINGS = ("storage_failed", "data_damaged", "restore_pending", "follow_behind")
 
 
 def every_fault() -> list[type[Fault]]:

@@ -19,6 +19,10 @@ Json = dict[str, Any]
 DEFAULT_TENANT = "default"
 RULE_TYPES = frozenset({"preference", "convention", "rule"})  # of memories that state what the user wants
 RULES_DOMAIN = "rules"  # of memories that stand for a line of CLAUDE.md or the like
+FILES_DOMAIN = "files"  # of memories that are files of the memory tool
+GRAPH_DOMAIN = "graph"  # of memories that are entities, observations and relations of a knowledge graph
+WORK_DOMAINS = frozenset({RULES_DOMAIN, FILES_DOMAIN, GRAPH_DOMAIN})  # an agent's own work: chats are not shown it
+VERBATIM_DOMAINS = frozenset({FILES_DOMAIN, GRAPH_DOMAIN})  # no other text ever becomes a new version of these
 EVERYBODY = "all"  # the key of every caller outside of chats; what only some may see has others
 IN_CHATS = "chats"  # the key of everybody in a chat
 

@@ -9,12 +9,16 @@ not see the memory, the address does not exist.
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from hashlib import sha256
+from itertools import islice
 
 from holdfast.context import CallContext
 from holdfast.core.errors import Conflict, InvalidRequest, NotFound
 from holdfast.core.model import Address, Json, Memory
+from holdfast.core.session_keys import key_of
+from holdfast.protocol.access import MemoryFacts, stored_keys
 from holdfast.protocol.address import SEPARATOR, MemoryURI, check_address
 from holdfast.protocol.terms import normalize_domain
 from holdfast.store.port import Condition, Reader, Tx, where
@@ -65,6 +69,13 @@ def names_of(reader: Reader, memory: Memory) -> list[Address]:
 
 
 # Giving them
+
+
+def own_domain(ctx: CallContext, name: str, facts: MemoryFacts, agent: str | None) -> str:
+    """The domain for addresses that a caller chooses: one for each audience, so that two chats, or two isolated agents,
+    may use the same path and neither notices the other."""
+    whose = (ctx.shared_agent(agent) or "", *(stored_keys(facts) if facts.origin.is_valid else ()))
+    return f"{name}-{sha256(key_of(*whose).encode()).hexdigest()[:16]}" if any(whose) else name
 
 
 def fresh_address(ctx: CallContext, tx: Tx, domain: str) -> str:
@@ -150,13 +161,14 @@ def move(ctx: CallContext, name: str, to: str, agent: str | None) -> tuple[Memor
             raise NotFound(NO_MEMORY)
         ctx.check_change(memory)
         if memory.uri != to:
-            memory = _moved(ctx, tx, memory, to)
+            memory = move_in(ctx, tx, memory, to)
         return memory, names_of(tx, memory)
 
     return ctx.store.write(store)
 
 
-def _moved(ctx: CallContext, tx: Tx, memory: Memory, to: str) -> Memory:
+def move_in(ctx: CallContext, tx: Tx, memory: Memory, to: str) -> Memory:
+    """The same inside a write that is under way, for a memory that was fetched in it."""
     other = owner_of(ctx, tx, to)
     if other is not None and other.root != memory.root:
         raise Conflict("uri: the address is not available", hint="Choose another one.")
@@ -189,17 +201,28 @@ class AddressedMemory:
     memory: Memory
 
 
-def places(ctx: CallContext, under: str, agent: str | None) -> Iterator[AddressedMemory]:
+def places(ctx: CallContext, reader: Reader, under: str, agent: str | None) -> Iterator[AddressedMemory]:
     """The addresses that begin with a text and lead to what the caller may see, in the order of their names."""
-    reader = ctx.store.read()
     if ctx.in_chat:
         yield from _places_in_chat(ctx, reader, under, agent)
         return
     bounds = (Condition("id", ">=", under), Condition("id", "<", under + "\U0010ffff")) if under else ()
-    for address in reader.each(ADDRESSES, ctx.tenant, *bounds, order="id"):
-        memory = latest_at(reader, ctx.tenant, address.root)
-        if memory is not None and ctx.may_see(memory, agent):
-            yield AddressedMemory(address, memory)
+    each = reader.each(ADDRESSES, ctx.tenant, *bounds, order="id")
+    while some := list(islice(each, BATCH)):
+        latest = _latest_of(reader, ctx.tenant, [one.root for one in some])
+        for address in some:
+            memory = latest.get(address.root)
+            if memory is not None and ctx.may_see(memory, agent):
+                yield AddressedMemory(address, memory)
+
+
+def _latest_of(reader: Reader, tenant: str, roots: Sequence[str]) -> dict[str, Memory]:
+    """The latest version of each line, as `latest_at`."""
+    firsts = reader.find(MEMORIES, tenant, Condition("id", "in", list(roots)))
+    found = {one.root: one for one in firsts if one.latest}
+    left = [root for root in roots if root not in found]
+    later = (Condition("root", "in", left), Condition("parent_id", "not null"), *where(latest=True))
+    return found | ({one.root: one for one in reader.find(MEMORIES, tenant, *later)} if left else {})
 
 
 def _places_in_chat(ctx: CallContext, reader: Reader, under: str, agent: str | None) -> list[AddressedMemory]:

@@ -120,7 +120,7 @@ def age(ctx: CallContext, done: LifecyclePlan, rules: LifecycleRules) -> ExpiryR
     now = ctx.safe_now()
 
     def store(tx: Tx) -> tuple[tuple[str, ...], tuple[str, ...]]:
-        ended = tuple(id for id in done.deprecate if _end(ctx, tx, tx.get(MEMORIES, ctx.tenant, id), now))
+        ended = tuple(id for id in done.deprecate if hide(ctx, tx, tx.get(MEMORIES, ctx.tenant, id), now))
         gone = tuple(id for id in done.purge if _purge(ctx, tx, id, rules, now))
         return ended, gone
 
@@ -128,7 +128,7 @@ def age(ctx: CallContext, done: LifecyclePlan, rules: LifecycleRules) -> ExpiryR
     return ExpiryResult(gone, ended, tuple(sources), tuple(summaries))
 
 
-def _end(ctx: CallContext, tx: Tx, memory: Memory | None, now: int) -> bool:
+def hide(ctx: CallContext, tx: Tx, memory: Memory | None, now: int) -> bool:
     """Hide it from all callers; the grace period begins."""
     if memory is None or memory.state == "deprecated":
         return False
@@ -264,7 +264,7 @@ def deprecate(ctx: CallContext, name: str, agent: str | None) -> Memory:
 
     def store(tx: Tx) -> Memory:
         memory = _named(ctx, tx, name, agent)
-        _end(ctx, tx, memory, ctx.clock.now_ms())
+        hide(ctx, tx, memory, ctx.clock.now_ms())
         return tx.get(MEMORIES, ctx.tenant, memory.id) or memory
 
     return ctx.store.write(store)

@@ -350,7 +350,7 @@ def _raw_of(item: Json) -> Json:
 
 def _memory(ctx: CallContext, item: Json) -> Memory:
     _required(item, "id")
-    if not isinstance(item.get("content"), str) or not item["content"].strip():
+    if not isinstance(item.get("content"), str) or not (item["content"].strip() or item.get("uri")):
         raise InvalidRequest("content is missing")
     created = item.get("createdAt") or item.get("updatedAt") or iso(ctx.clock.now_ms())  # else it would be of 1970
     defaults = {

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from holdfast.context import CallContext, facts_of
 from holdfast.core.errors import Conflict
-from holdfast.core.model import CleanText, Json, Memory
+from holdfast.core.model import VERBATIM_DOMAINS, WORK_DOMAINS, CleanText, Json, Memory
 from holdfast.core.times import DAY_MS
 from holdfast.intake.addresses import fresh_address, keep_address, memory_named, owner_of
 from holdfast.protocol.access import MemoryFacts, stored_keys
@@ -301,8 +301,8 @@ def _is_version(draft: MemoryDraft, memory: Memory, words: frozenset[str], score
 
     Dated statements of two sessions are two statements.
     """
-    if draft.uri and memory.uri:
-        return False  # two addresses, two memories
+    if (draft.uri and memory.uri) or memory.domain in VERBATIM_DOMAINS:
+        return False  # two addresses, two memories; and what an agent wrote into a file stays as it is
     if draft.created_at is not None and memory.dated and memory.session_ids != _sessions(draft):
         return False
     if len(words) < FEW_WORDS:
@@ -320,7 +320,8 @@ def _first_version(ctx: CallContext, tx: Tx, draft: MemoryDraft, agent: str | No
     id = ctx.new_id("mem")
     title = draft.title or title_of(draft.content)
     lasts = None if draft.ttl_days is None else int(draft.ttl_days * DAY_MS)
-    facts = dataclasses.replace(draft.facts, of_work=bool(draft.project or _sessions(draft)))
+    of_work = bool(draft.project or _sessions(draft)) or draft.domain in WORK_DOMAINS
+    facts = dataclasses.replace(draft.facts, of_work=of_work)
     umo = facts.origin.to_umo() if facts.origin.is_valid else None
     owners = (facts.owner, *facts.co_owners) if facts.owner else ()
     return Memory(

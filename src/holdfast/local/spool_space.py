@@ -21,6 +21,7 @@ from contextlib import suppress
 
 FULL = frozenset({errno.ENOSPC, errno.EDQUOT})
 FULL_BYTES = 1_000_000  # no server starts with less free space
+LOW_SPACE = 200_000_000  # below this it is told
 RESERVE = "reserve"
 RESERVE_BYTES = 4_000_000
 SHARE = 8  # of a small disk it takes no more than an eighth of what is free

@@ -22,10 +22,12 @@ from holdfast.ops.records.lessons import LESSON_OPERATIONS
 from holdfast.ops.records.lifecycle import AGING
 from holdfast.ops.records.memories import MEMORY_OPERATIONS
 from holdfast.ops.records.memory_scope import CHANGING
+from holdfast.ops.records.memory_tool import FILE_OPERATIONS
 from holdfast.ops.records.rule_files import RULES
 from holdfast.ops.records.sessions import INTAKE
 from holdfast.ops.records.slots import SLOT_OPERATIONS
 from holdfast.ops.server.admin import ADMIN
+from holdfast.ops.server.examination import EXAMINATION
 from holdfast.ops.server.export_import import TRANSFER
 from holdfast.ops.server.overview import OVERVIEW
 from holdfast.ops.server.recover import RECOVERING
@@ -47,6 +49,7 @@ OPERATIONS: tuple[Operation, ...] = (
     *INTAKE,
     *MEMORY_OPERATIONS,
     *ADDRESS_OPERATIONS,
+    *FILE_OPERATIONS,
     *ITEM_OPERATIONS,
     *FORGETTING,
     *AGING,
@@ -77,6 +80,7 @@ OPERATIONS: tuple[Operation, ...] = (
     *KEY_OPERATIONS,
     *OVERVIEW,
     *ADMIN,
+    *EXAMINATION,
 )
 
 BY_NAME: dict[str, Operation] = {operation.name: operation for operation in OPERATIONS}

@@ -12,10 +12,11 @@ from contextlib import suppress
 from pathlib import Path
 
 from holdfast.context import CallContext
+from holdfast.core.errors import CANNOT_OPEN
 from holdfast.core.metrics import gauge
 from holdfast.core.model import DEFAULT_TENANT, Caller
 from holdfast.core.version import VERSION
-from holdfast.engine import CANNOT_OPEN, Engine
+from holdfast.engine import Engine
 from holdfast.ops.server.admin import quota_health
 from holdfast.recall.check.check_report import read_report
 from holdfast.serve.events.broker import Broker

@@ -11,9 +11,10 @@ import struct
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager, suppress
 from pathlib import Path
+from shlex import quote
 from typing import BinaryIO
 
-from holdfast.core.disk import FULL, alone_in, claim, make_folder, publish, release, sync_folder
+from holdfast.core.disk import FULL, alone_in, claim, make_folder, publish, release, replace_durably, sync_folder
 from holdfast.core.errors import Conflict, Fault, NotFound, VaultFull, VaultRefused, VaultUnreachable
 from holdfast.core.ports import Capabilities, Protection, Upload, VaultObject, VaultState
 from holdfast.vault.names import check_name, check_prefix, is_part
@@ -21,6 +22,7 @@ from holdfast.vault.sequential_put import put_each
 
 _TEMPORARY = ".put-"  # no name of the vault begins with this
 _CHUNK = 1 << 20
+_MOST_USED = 100  # folders that are remembered
 _DENIED = {errno.EACCES, errno.EPERM, errno.EROFS, errno.ELOOP}
 # Linux: the attributes that `chattr +i` and `chattr +a` set.
 _GET_FLAGS, _IMMUTABLE, _APPEND = 0x80086601, 0x10, 0x20
@@ -28,10 +30,13 @@ _numbers = itertools.count()  # no name twice in a process: a put removes its ow
 
 
 class LocalVault:
-    """Named bytes in a folder. The folder itself is made at the first put; the one it is in must exist."""
+    """Named bytes in a folder. The folder itself is made at the first put; the one it is in must exist.
 
-    def __init__(self, root: Path):
-        self._root = root
+    `used` is a file that lists the folders that something was put into: one that is gone is not made again.
+    """
+
+    def __init__(self, root: Path, used: Path | None = None):
+        self._root, self._used = root, used
 
     @property
     def place(self) -> str:
@@ -58,6 +63,7 @@ class LocalVault:
                 except FileExistsError as error:
                     raise Conflict(f"vault: {name} already exists") from error
             sync_folder(path.parent)
+        self._note_use()
 
     def put_all(self, parcels: Sequence[Upload]) -> None:
         put_each(self, parcels)
@@ -142,11 +148,16 @@ class LocalVault:
         """A disk that is not mounted must not count as an empty vault.
 
         Raises:
-            VaultRefused: neither the folder nor the one it is in exists, or it is something else.
+            VaultRefused: neither the folder nor the one it is in exists, it is something else, or it is gone.
         """
         try:
             there = stat.S_ISDIR(self._root.stat().st_mode)
         except FileNotFoundError:
+            if str(self._root) in self._used_folders():
+                raise VaultRefused(
+                    f"vault: {self._root} is gone, and this memory had copies in it",
+                    hint=f"Mount its disk. If they are lost, begin again: holdfast vault init {quote(self.place)}",
+                ) from None
             there = self._root.parent.is_dir()
         except OSError as error:
             raise _fault(error, "vault") from error
@@ -156,6 +167,21 @@ class LocalVault:
                 f"vault: {self._root} {wrong}",
                 hint="Correct its name, mount its disk, or create the folder.",
             )
+
+    def _used_folders(self) -> Sequence[str]:
+        try:
+            return os.fsdecode(self._used.read_bytes()).split("\0") if self._used else ()
+        except OSError:
+            return ()
+
+    def _note_use(self) -> None:
+        """A note that cannot be written is written by the next put."""
+        known = self._used_folders()
+        if self._used is None or str(self._root) in known:
+            return
+        with suppress(OSError):
+            make_folder(self._used.parent)
+            replace_durably(self._used, os.fsencode("\0".join([*known, str(self._root)][-_MOST_USED:])))
 
     def _inside(self, folder: Path) -> None:
         """Refuse a folder that a link leads out of the vault."""

@@ -8,6 +8,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable
 from ipaddress import ip_address
+from pathlib import Path
 from threading import Lock
 from urllib.parse import unquote, urlsplit
 
@@ -35,8 +36,15 @@ _paces: dict[tuple[str, int], RequestRate] = {}
 _paces_lock = Lock()
 
 
-def vault_from(text: str, settings: Settings, clock: Clock | None = None, entropy: Entropy | None = None) -> Vault:
-    """The vault that is named, with the wrappers that the settings define. No request is made yet.
+def vault_from(
+    text: str,
+    settings: Settings,
+    clock: Clock | None = None,
+    entropy: Entropy | None = None,
+    used: Path | None = None,
+) -> Vault:
+    """The vault that is named, with the wrappers that the settings define. No request is made yet. `used` is where
+    folders that were put into are noted.
 
     Raises:
         InvalidSettings: it names nothing that is known, a folder that depends on where Holdfast was started, or a
@@ -47,7 +55,7 @@ def vault_from(text: str, settings: Settings, clock: Clock | None = None, entrop
     scheme = found[1].lower() if found else "file"
     entropy = entropy or SystemEntropy()
     if scheme == "file":
-        return _bounded(_limited(_local(text), settings, clock), settings)
+        return _bounded(_limited(_local(text, used), settings, clock), settings)
     open_kind = _REMOTE.get(scheme)
     if open_kind is None:
         # The rest may hold a password.
@@ -69,7 +77,7 @@ def _limited(vault: Vault, settings: Settings, clock: Clock | None) -> Vault:
     return Quota(vault, settings.vault_quota) if settings.vault_quota else vault
 
 
-def _local(text: str) -> Vault:
+def _local(text: str, used: Path | None) -> Vault:
     path = user_path(_path_in(text), "vault", InvalidSettings)
     if not path.is_absolute():
         if _WORD.match(text):
@@ -77,7 +85,7 @@ def _local(text: str) -> Vault:
         raise InvalidSettings(
             "vault: the path of the folder must be absolute", hint="Use a path that begins with / or ~."
         )
-    return LocalVault(path)
+    return LocalVault(path, used)
 
 
 def _path_in(text: str) -> str:

@@ -5,42 +5,29 @@ from __future__ import annotations
 import dataclasses
 import os
 import shutil
-import sqlite3
 import stat
 from collections.abc import Collection, Iterator
 from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 from shlex import quote
+from typing import TYPE_CHECKING
 
+from holdfast.cli.command_table import endpoint
 from holdfast.cli.output.folder_hints import with_folder
 from holdfast.cli.remote_hints import secret_variable
-from holdfast.connection import Connection, RemoteConnection, open_connection
-from holdfast.core.errors import Fault, Forbidden, Unauthorized
-from holdfast.core.model import DEFAULT_TENANT, CleanText, Json
+from holdfast.core.errors import CANNOT_OPEN, STORAGE_WARNINGS, Fault, Forbidden, NotFound, Unauthorized
 from holdfast.core.system import SystemClock, SystemEntropy
-from holdfast.daemon import answers, running_server
-from holdfast.embedder import embedder_from, reranker_from
-from holdfast.engine import CANNOT_OPEN
-from holdfast.index import RERANKER, LocalEmbedder
-from holdfast.index.remedies import install_weights
+from holdfast.daemon import answers, running_server, server_connection
 from holdfast.local.spool import spool_status
-from holdfast.local.spool_space import FULL_BYTES, free_bytes
-from holdfast.ops.registry import BY_NAME
-from holdfast.ops.server.warnings import LOW_SPACE, STORAGE
+from holdfast.local.spool_space import FULL_BYTES, LOW_SPACE, free_bytes
 from holdfast.settings import Settings
-from holdfast.snapshot.recovery.bootstrap import has_any
-from holdfast.snapshot.repo.context import SnapshotContext
-from holdfast.snapshot.repo.key_warnings import KEY_CODES, key_warnings, needs_keys
-from holdfast.snapshot.sources.swap import MEND
-from holdfast.snapshot.sources.swap_recovery import unfinished
-from holdfast.store import kernel
-from holdfast.store.damage import RESTORE
 from holdfast.store.data_folder import DataFolder
-from holdfast.store.engines import EMBEDDED, passes_wall
-from holdfast.store.portable import sqlite_version
+from holdfast.transport import RemoteConnection
 
-SAFE_SQLITE = (3, 51, 3)  # before this, several connections to one WAL file could corrupt it
+if TYPE_CHECKING:  # what takes long to load, and only an examination without a server needs
+    from holdfast.connection import Connection
+    from holdfast.core.model import Json
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,34 +49,36 @@ def lines_of(checks: list[Check]) -> Iterator[str]:
             yield f"      {with_folder(one.hint)}"
 
 
-def examine(settings: Settings) -> list[Check]:
-    """All checks in the order in which things can go wrong. None changes anything."""
-    checks: list[Check] = []
-    for step in (
-        _sqlite,
-        _folder,
-        _space,
-        _server,
-        _spool,
-        _store,
-        _row_security,
-        _folders,
-        _secret,
-        _keys,
-        _summarizer,
-        _embedder,
-        _reranker,
-        _loops,
-    ):
-        checks.extend(step(settings))
-    return checks
+def examine(settings: Settings, *, full: bool = False) -> list[Check]:
+    """All checks. None changes anything. `full`: the installation is examined here, and its model loaded, also where
+    a server runs, which has done so already."""
+    checks = [check for step in (_folder, _space, _server, _spool) for check in step(settings)]
+    installed = _installation(settings, full)
+    checks += _store(settings, {one.found for one in installed})
+    return [*checks, *_secret(settings), *installed]
 
 
-def _sqlite(settings: Settings) -> Iterator[Check]:
-    version = sqlite_version()
-    numbers = tuple(int(part) for part in version.split("."))
-    hint = "" if numbers >= SAFE_SQLITE else "Upgrade apsw: pip install -U apsw"
-    yield Check("sqlite", numbers >= SAFE_SQLITE, f"{version} (system: {sqlite3.sqlite_version}, not used)", hint)
+def _installation(settings: Settings, full: bool) -> list[Check]:
+    """As the folder's server examines it, or this process, if none runs or that one may not or cannot."""
+    if not full and not settings.url and _reachable(settings):
+        connection = server_connection(dataclasses.replace(settings, daemon=False))
+        try:
+            return [Check(**one) for one in connection.call(endpoint("examine"), {})["checks"]]
+        except (Forbidden, Unauthorized, NotFound):
+            pass
+        except Fault as fault:
+            return [Check("installation", False, fault.message, fault.hint)]
+        finally:
+            connection.close()
+    from holdfast.ops.server.examination import installation
+
+    return [Check(**one) for one in installation(settings)]
+
+
+def _reachable(settings: Settings) -> bool:
+    """Whether a server of this folder runs and answers."""
+    card = running_server(settings)
+    return card is not None and answers(str(card["url"]))
 
 
 def _folder(settings: Settings) -> Iterator[Check]:
@@ -119,6 +108,11 @@ def _no_folder(settings: Settings) -> Check:
     found = f"{settings.folder} does not exist yet; the first write creates it"
     if not settings.vault or settings.url:
         return Check("data folder", True, found)
+    from holdfast.core.model import DEFAULT_TENANT
+    from holdfast.snapshot.recovery.bootstrap import has_any
+    from holdfast.snapshot.repo.context import SnapshotContext
+    from holdfast.store.damage import RESTORE
+
     context = SnapshotContext(settings.folder, settings, SystemClock(), SystemEntropy(), DEFAULT_TENANT)
     try:
         lies_there = has_any(context)
@@ -146,7 +140,7 @@ def _server(settings: Settings) -> Iterator[Check]:
         return
     connection = RemoteConnection(url, settings.secret or (str(card["token"]) if card else None))
     try:
-        answer = connection.call(BY_NAME["health"], {})  # what is wrong with its memory, the store reports
+        answer = connection.call(endpoint("health"), {})  # what is wrong with its memory, the store reports
         well = answer["status"] == "healthy"
         yield Check("server", True, f"{url} is healthy" if well else f"{url} responds; see the problems below")
     except Unauthorized as fault:
@@ -166,21 +160,21 @@ def _refused(settings: Settings, url: str, fault: Unauthorized) -> Check:
     return Check("server", False, found, f"Set {variable} to the server's secret, or stop it: holdfast serve --stop")
 
 
-def _store(settings: Settings) -> Iterator[Check]:
+def _store(settings: Settings, seen: Collection[str]) -> Iterator[Check]:
+    """The records, and what the server would show on its page, without the messages that were seen already."""
     if not settings.folder.is_dir() and not settings.url:
         return
-    if (card := running_server(settings)) and not settings.url and not answers(str(card["url"])):
+    if running_server(settings) and not settings.url and not _reachable(settings):
         return  # reported already; each further request would wait as long
     try:
-        connection = open_connection(dataclasses.replace(settings, daemon=False))  # an examination starts nothing
+        connection = _memory(dataclasses.replace(settings, daemon=False))  # an examination starts nothing
     except Fault as fault:
         yield Check("store", False, fault.message, fault.hint)
         return
     try:
         yield (store := _verified(connection))
-        known = connection.call(BY_NAME["overview"], {"days": 1})
-        # Those of keys here have a check of their own.
-        yield from _warned(known["warnings"], () if settings.url else KEY_CODES)
+        known = connection.call(endpoint("overview"), {"days": 1})
+        yield from _warned(known["warnings"], seen)
         if known["snapshots"]["vault"] and store.ok:  # a memory that waits for its vault was reported already
             yield from _vault(connection)
         elif settings.vault and not known["snapshots"]["vault"]:
@@ -191,27 +185,22 @@ def _store(settings: Settings) -> Iterator[Check]:
         connection.close()
 
 
-def _row_security(settings: Settings) -> Iterator[Check]:
-    if settings.store == EMBEDDED:
-        return
-    try:
-        passes = passes_wall(settings.store)
-    except Fault as fault:
-        yield Check("database", False, fault.message, fault.hint)
-        return
-    if passes:
-        hint = "Serve with a role that is no superuser and has no BYPASSRLS (docs/postgres.md)."
-        yield Check("row security", True, "does not hold for this database role", hint)
-    else:
-        yield Check("row security", True, "keeps tenants apart")
+def _memory(settings: Settings) -> Connection:
+    if settings.url:
+        return RemoteConnection(settings.url, settings.secret)
+    if running_server(settings):
+        return server_connection(settings)
+    from holdfast.connection import open_connection
+
+    return open_connection(settings)
 
 
 def _verified(connection: Connection) -> Check:
     """Whether every row is as it was written, and whether the memory can be used at all: one problem, one command."""
     answer: Json = {"sound": True, "findings": []}
     with suppress(*CANNOT_OPEN):  # health reports why
-        answer = connection.call(BY_NAME["verify"], {})
-    health = connection.call(BY_NAME["health"], {})  # after it: it may have found out what is damaged
+        answer = connection.call(endpoint("verify"), {})
+    health = connection.call(endpoint("health"), {})  # after it: it may have found out what is damaged
     if health["status"] != "healthy":
         return Check("store", False, health["databaseStatus"], health.get("hint", ""))
     found = "sound" if answer["sound"] else f"{len(answer['findings'])} findings"
@@ -222,7 +211,7 @@ def _unknown_vault(connection: Connection, place: str) -> Iterator[Check]:
     """The environment names a vault that the running server was started without."""
     found = f"the server was started without {place}"
     try:
-        status = connection.call(BY_NAME["vault_status"], {"vault": place})
+        status = connection.call(endpoint("vault_status"), {"vault": place})
     except Fault as fault:
         yield Check("vault", False, f"{found}; {fault.message}", fault.hint)
         return
@@ -236,7 +225,7 @@ def _unknown_vault(connection: Connection, place: str) -> Iterator[Check]:
 def _vault(connection: Connection) -> Iterator[Check]:
     """Whether the vault of the settings can be reached, and what of this memory is missing there."""
     try:
-        found = connection.call(BY_NAME["vault_status"], {})
+        found = connection.call(endpoint("vault_status"), {})
     except Forbidden:  # places of the server are for root alone
         return
     except Fault as fault:
@@ -280,12 +269,6 @@ def _protection(kept: Json) -> Check:
     return Check("vault protection", True, "; ".join(said) or "none: this host can delete what is in the vault", hint)
 
 
-def _folders(settings: Settings) -> Iterator[Check]:
-    if settings.folder.is_dir():
-        wrong = unfinished(settings.folder)
-        yield Check("memory folders", wrong is None, wrong or "matching the memory", MEND if wrong else "")
-
-
 def _spool(settings: Settings) -> Iterator[Check]:
     """What hooks could not deliver."""
     if settings.url or not settings.folder.is_dir():
@@ -313,86 +296,14 @@ def _spool(settings: Settings) -> Iterator[Check]:
 def _warned(warnings: list[Json], seen: Collection[str]) -> Iterator[Check]:
     """What the server would show on its page; only an error is wrong, the rest is worth knowing."""
     for one in warnings:
-        if one["code"] not in (*_SEEN_ALREADY, *seen):
+        if one["code"] not in _SEEN_ALREADY and one["message"] not in seen:
             yield Check(one["code"].replace("_", " "), one["level"] != "error", one["message"], one["hint"])
 
 
-_SEEN_ALREADY = ("disk_low", *STORAGE, "no_embedder")
+_SEEN_ALREADY = ("disk_low", "no_embedder", *STORAGE_WARNINGS)
 
 
 def _secret(settings: Settings) -> Iterator[Check]:
     weak = settings.secret is not None and len(settings.secret) < 16
     found = "none; loopback only" if settings.secret is None else "short" if weak else "set"
     yield Check("secret", not weak, found, "Use at least 16 characters." if weak else "")
-
-
-def _keys(settings: Settings) -> Iterator[Check]:
-    """Keys that would be missed. For a remote memory the server's own health reports them."""
-    if settings.url or not settings.folder.is_dir():
-        return
-    context = SnapshotContext(settings.folder, settings, SystemClock(), SystemEntropy(), DEFAULT_TENANT)
-    try:
-        found = key_warnings(context)
-        well = "copied and verified" if needs_keys(context) else _trusted_keys(len(context.keyring.trusted()))
-    except Fault as fault:
-        yield Check("keys", False, fault.message, fault.hint)
-        return
-    for one in found:
-        yield Check("keys", False, one.message, one.hint)
-    if not found:
-        yield Check("keys", True, well)
-
-
-def _trusted_keys(number: int) -> str:
-    if not number:
-        return "none: snapshots are neither signed nor encrypted"
-    return f"no signing key yet (the next snapshot creates it); trusted: {number}"
-
-
-def _summarizer(settings: Settings) -> Iterator[Check]:
-    keys = [name for name in ("anthropic", "openai", "gemini") if getattr(settings, f"{name}_key")]
-    found = (
-        f"{settings.llm}; keys: {', '.join(keys)}" if keys else f"{settings.llm}; no API key: summaries are extractive"
-    )
-    yield Check("language model", True, found)
-
-
-def _embedder(settings: Settings) -> Iterator[Check]:
-    """Loads a local model to see whether it can be; sends nothing to a remote one."""
-    try:
-        embedder = embedder_from(settings, SystemClock(), SystemEntropy())
-        if embedder is None:
-            yield Check("embedder", True, "none: keyword search only")
-            return
-        if isinstance(embedder, LocalEmbedder):
-            embedder.embed_query(CleanText("ready?"))
-        yield Check("embedder", True, embedder.name)
-    except Fault as fault:
-        yield Check("embedder", False, f"{fault.message}; keyword search only", fault.hint)
-
-
-def _reranker(settings: Settings) -> Iterator[Check]:
-    """Loads the reranker to see whether it can be."""
-    if settings.embedder == "none":
-        return
-    reranker = reranker_from(settings, SystemClock())
-    if reranker is None:
-        hint = "" if settings.reranker == "none" else f"{install_weights(RERANKER)} for better first hits."
-        yield Check("reranker", True, "none: hits stay in the order of the ranking", hint)
-        return
-    try:
-        reranker.scores("ready?", ["ready"])
-        yield Check("reranker", True, reranker.name)
-    except Fault as fault:
-        yield Check("reranker", False, f"{fault.message}; hits stay in the order of the ranking", fault.hint)
-
-
-def _loops(settings: Settings) -> Iterator[Check]:
-    """Whether the loops of the search by meaning were compiled when Holdfast was installed."""
-    if settings.embedder == "none":
-        return
-    if kernel.is_built():
-        yield Check("search by meaning", True, "compiled")
-    else:
-        hint = "Install a C compiler, then reinstall Holdfast."
-        yield Check("search by meaning", True, "not compiled; slower with 100,000 memories or more", hint)

@@ -19,6 +19,7 @@ from holdfast.core.disk import user_path
 from holdfast.core.errors import InvalidRequest
 
 if TYPE_CHECKING:
+    from holdfast.cli.connect import ConnectReport, ConnectTarget
     from holdfast.core.model import Json
     from holdfast.settings import Settings
 
@@ -236,12 +237,14 @@ def _move(given: argparse.Namespace) -> int:
 
 
 def _add_connect(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("agent", nargs="?", help="claude-code, codex, cursor, gemini, opencode, vscode or windsurf")
+    parser.add_argument("agent", nargs="?", help="name of the agent, such as claude-code; --list shows all")
+    parser.add_argument("--all", action="store_true", dest="all_", help="connect every agent found on this machine")
     parser.add_argument(
         "--list", action="store_true", dest="list_", help="show the agents and whether they are connected"
     )
     parser.add_argument("--dry-run", action="store_true", help="preview the change; write nothing")
     parser.add_argument("--undo", action="store_true", help="undo the change")
+    parser.add_argument("--yes", action="store_true", help="with --all: do not ask for confirmation")
     parser.add_argument("--no-hooks", action="store_true", help="write the MCP entry only")
     parser.add_argument("--project", metavar="DIR", help="project folder for agents configured per project")
 
@@ -261,21 +264,42 @@ def _connect(given: argparse.Namespace) -> int:
         environ=environment(),
         **_elsewhere(given),
     )
-    report = connect_command(
-        given.agent,
-        place=place,
-        dry_run=given.dry_run,
-        undo=given.undo,
-        list_=given.list_,
-        hooks=not given.no_hooks,
-    )
-    if given.agent and not given.undo:
+    if given.all_:
+        report = _connect_all(given, place)
+    else:
+        report = connect_command(
+            given.agent,
+            place=place,
+            dry_run=given.dry_run,
+            undo=given.undo,
+            list_=given.list_,
+            hooks=not given.no_hooks,
+        )
+    if (given.agent or given.all_) and not given.undo:
         report = dataclasses.replace(report, notes=(*report.notes, service_hint(settings_of(given))))
     if given.json:
         print_json(report.to_dict())
     else:
         print_report(report)
     return 0
+
+
+def _connect_all(given: argparse.Namespace, place: ConnectTarget) -> ConnectReport:
+    """At a terminal the whole plan is shown first, and nothing is written without consent."""
+    from holdfast.cli.confirm import agreed, is_interactive
+    from holdfast.cli.connect import connect_all
+    from holdfast.cli.output.render import print_report
+
+    if given.agent or given.list_:
+        raise InvalidRequest("connect: --all is for all agents", hint="Pass either the name of an agent, or --all.")
+    if not (given.yes or given.json or given.dry_run) and is_interactive():
+        planned = connect_all(place=place, dry_run=True, undo=given.undo)
+        if not planned.changes:
+            return planned
+        print_report(planned)
+        if not agreed(f"Change {len(planned.changes)} files? [y/N] "):
+            raise InvalidRequest("connect: not confirmed, nothing was written", hint="Answer y, or pass --yes.")
+    return connect_all(place=place, dry_run=given.dry_run, undo=given.undo)
 
 
 def _elsewhere(given: argparse.Namespace) -> Json:
@@ -329,12 +353,18 @@ def _key_recover(given: argparse.Namespace) -> int:
     return 0
 
 
+def _add_doctor(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument(
+        "--full", action="store_true", help="Load the model and look at keys here too, not only in the running server."
+    )
+
+
 def _doctor(given: argparse.Namespace) -> int:
     from holdfast.cli.commands.doctor import examine, lines_of
     from holdfast.cli.memory_location import settings_of
     from holdfast.cli.output.render import print_json, print_lines
 
-    checks = examine(settings_of(given))
+    checks = examine(settings_of(given), full=given.full)
     if given.json:
         print_json({"checks": [check.shape() for check in checks]})
     else:
@@ -459,5 +489,5 @@ COMMANDS = (
     ),
     Command("show", "Print a page of the viewer.", _add_show, _show_page),
     Command("watch", "Show events of the memory as they happen.", _add_nothing, _watch),
-    Command("doctor", "Check the installation and explain how to fix problems.", _add_nothing, _doctor),
+    Command("doctor", "Check the installation and explain how to fix problems.", _add_doctor, _doctor),
 )

@@ -6,7 +6,7 @@ Plan first, purely; then write, with backups; and remember enough to take it bac
 from __future__ import annotations
 
 from holdfast.cli.connect.agents import AGENTS, Agent
-from holdfast.cli.connect.command import AgentStatus, ConnectReport, ReportedChange, connect_command
+from holdfast.cli.connect.command import AgentStatus, ConnectReport, ReportedChange, connect_all, connect_command
 from holdfast.cli.connect.config_plan import FileChange, Plan, diff, plan
 from holdfast.cli.connect.environment import ConnectTarget
 from holdfast.cli.connect.journal import apply, plan_undo, undo
@@ -21,6 +21,7 @@ __all__ = [
     "Plan",
     "ReportedChange",
     "apply",
+    "connect_all",
     "connect_command",
     "diff",
     "plan",

@@ -12,6 +12,7 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 from holdfast.cli.connect.config_plan import FileChange, read
+from holdfast.cli.connect.environment import SERVER_NAME
 from holdfast.core.errors import Conflict, InvalidRequest, StorageFull
 
 # Configs hold tokens of other programs: a new file and every backup is the owner's alone.
@@ -46,6 +47,9 @@ def put(path: Path, text: str | None) -> None:
         target = Path(os.path.realpath(path))
         if text is None:
             target.unlink(missing_ok=True)
+            if target.parent.name.startswith(SERVER_NAME):  # a folder that connect made for this file
+                with contextlib.suppress(OSError):
+                    target.parent.rmdir()
             return
         target.parent.mkdir(parents=True, exist_ok=True)
         _replace(target, text.encode("utf-8"), target.stat() if target.exists() else None)

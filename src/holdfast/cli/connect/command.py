@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
+from contextlib import suppress
 from dataclasses import asdict, dataclass, replace
 
 from holdfast.cli.connect.agents import AGENTS, Agent
+from holdfast.cli.connect.config_entries import Part
 from holdfast.cli.connect.config_plan import Plan, diff, plan, read, wanted_files
 from holdfast.cli.connect.environment import ConnectTarget
-from holdfast.cli.connect.journal import apply, plan_undo, undo as take_back
-from holdfast.cli.connect.refusal import Refusal
+from holdfast.cli.connect.formats.refusal import Refusal
+from holdfast.cli.connect.journal import apply, journal_path, plan_undo, undo as take_back
 from holdfast.core.errors import Fault
 
 
@@ -71,15 +74,66 @@ def connect_command(
     return _report("connected", planned, tuple(str(copy) for copy in apply(planned)))
 
 
+def connect_all(*, place: ConnectTarget, dry_run: bool, undo: bool) -> ConnectReport:
+    """Connect every agent that is installed here, or take back what connect wrote for any.
+
+    An agent whose files cannot be edited is left out, and a note says why.
+
+    Raises:
+        Conflict: a file changed between reading and writing; what was written for other agents is taken back.
+        InvalidRequest: a file cannot be written; as above.
+    """
+    if undo:
+        known = [agent.name for agent in AGENTS if journal_path(agent.name, place).exists()]
+        plans = [plan_undo(name, place) if dry_run else take_back(name, place) for name in known]
+        return _together("would undo" if dry_run else "undone", plans, otherwise="nothing to undo")
+    plans, left_out = [], []
+    for agent in AGENTS:
+        if agent.folder(place).is_dir():
+            try:
+                plans.append(plan(agent.name, place))
+            except Fault as why:
+                left_out.append(f"{agent.title} is left out: {why}")
+    backups = () if dry_run else _apply_all(plans)
+    done = _together("would connect" if dry_run else "connected", plans, otherwise="nothing to connect")
+    return replace(done, backups=backups, notes=(*done.notes, *left_out))
+
+
+def _apply_all(plans: list[Plan]) -> tuple[str, ...]:
+    backups: list[str] = []
+    done: list[Plan] = []
+    try:
+        for planned in plans:
+            backups += map(str, apply(planned))
+            done += [planned] if planned.changes else []
+    except BaseException:
+        for planned in reversed(done):
+            with suppress(Fault):
+                take_back(planned.agent, planned.place)
+        raise
+    return tuple(backups)
+
+
+def _together(action: str, plans: Iterable[Plan], *, otherwise: str) -> ConnectReport:
+    parts = [_report(action, planned) for planned in plans if planned.changes]
+    return ConnectReport(
+        action if parts else otherwise,
+        ", ".join(str(part.agent) for part in parts) or "all",
+        tuple(change for part in parts for change in part.changes),
+        notes=tuple(note for part in parts for note in part.notes),
+        diff="".join(part.diff for part in parts),
+    )
+
+
 def status(agent: Agent, place: ConnectTarget) -> AgentStatus:
     """Whether the agent is installed here and whether connect has been run for it."""
     folder, problem = agent.folder(place), None
-    found: dict[bool, list[bool]] = {True: [], False: []}
+    found: dict[Part, list[bool]] = {"server": [], "hooks": [], "skills": []}
     for file in wanted_files(agent, place):
         try:
             text = read(file.path(place)) or ""
             for entry in file.entries:
-                found[entry.is_hook].append(bool(text) and entry.found(text, place))
+                found[entry.part].append(bool(text) and entry.found(text, place))
         except (Fault, Refusal) as why:
             problem = str(why) if isinstance(why, Fault) else f"{file.path(place)}: {why}"
     return AgentStatus(
@@ -87,8 +141,8 @@ def status(agent: Agent, place: ConnectTarget) -> AgentStatus:
         title=agent.title,
         folder=str(folder),
         found=folder.is_dir(),
-        connected=bool(found[False]) and all(found[False]),
-        hooks=any(found[True]),
+        connected=bool(found["server"]) and all(found["server"]),
+        hooks=any(found["hooks"]),
         problem=problem,
     )
 

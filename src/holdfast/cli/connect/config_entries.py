@@ -1,4 +1,4 @@
-"""What connect puts into the config files: the MCP server and the hooks.
+"""What connect puts into the config files: the MCP server, hooks, a choice of memory, and files of its own.
 
 Each entry turns the text of one file into the text with it, and into the text without it. It touches
 nothing that is not Holdfast's, and it knows no agent: their differences are its fields.
@@ -8,26 +8,27 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
-from typing import Any, ClassVar, Protocol
+from typing import Any, ClassVar, Literal, Protocol
 
-from holdfast.cli.connect import toml_text
 from holdfast.cli.connect.environment import EARLIER_NAME, OWN_ENV, SERVER_NAME, ConnectTarget
+from holdfast.cli.connect.formats.jsonc import parse
+from holdfast.cli.connect.formats.jsonc_edit import rewrite, same
+from holdfast.cli.connect.formats.refusal import Refusal
+from holdfast.cli.connect.formats.text_format import JSON, Keys, Object, TextFormat, members, without as without_keys
 from holdfast.cli.connect.hook_lists import CommandChange, lines, swapped, without
-from holdfast.cli.connect.jsonc import parse
-from holdfast.cli.connect.jsonc_edit import rewrite, same
-from holdfast.cli.connect.refusal import Refusal
-
-Object = dict[str, Any]
 
 # A server entry with one of these speaks HTTP: the user set it up by hand; adding a command would break it.
-_BY_HAND = ("url", "httpUrl", "serverUrl")
+_BY_HAND = ("url", "httpUrl", "serverUrl", "uri")
+
+# The server gives an agent its tools, hooks keep what is said and done, skills teach when to use them.
+Part = Literal["server", "hooks", "skills"]
 
 
 class Entry(Protocol):
     """Something of Holdfast's inside a file of an agent's. Texts in, texts out; Refusal when it cannot."""
 
     @property
-    def is_hook(self) -> bool: ...
+    def part(self) -> Part: ...
 
     @property
     def what(self) -> str:
@@ -55,25 +56,25 @@ class Entry(Protocol):
 
 
 @dataclass(frozen=True, slots=True)
-class JsonServer:
-    """The MCP server in a JSON file; `nested`, where that object exists already, is preferred to `keys`."""
+class Server:
+    """The MCP server in a file; `nested`, where that object exists already, is preferred to `keys`."""
 
-    keys: tuple[str, ...]
+    format: TextFormat
+    keys: Keys
     shape: Callable[[ConnectTarget], Object]
     env: str = "env"
-    nested: tuple[str, ...] = ()
-    is_hook: ClassVar[bool] = False
-    what: ClassVar[str] = f"MCP server {SERVER_NAME}"
+    nested: Keys = ()
+    what: str = f"MCP server {SERVER_NAME}"
+    part: Part = "server"
 
     def added(self, text: str, place: ConnectTarget) -> str:
-        value = _object(parse(text).value)
+        value = self.format.load(text)
         keys = self._keys(value)
-        known = _at(value, keys).get(SERVER_NAME)
-        return rewrite(text, _put(value, (*keys, SERVER_NAME), merged(known, self.shape(place), self.env)))
+        known = members(value, keys).get(SERVER_NAME)
+        return self.format.put(text, (*keys, SERVER_NAME), merged(known, self.shape(place), self.env))
 
     def removed(self, text: str, place: ConnectTarget, original: str) -> str:
-        value = _object(parse(text).value)
-        return rewrite(text, _drop(value, (*self._keys(value), SERVER_NAME), parse(original).value))
+        return self.format.drop(text, (*self._keys(self.format.load(text)), SERVER_NAME), original)
 
     def found(self, text: str, place: ConnectTarget) -> bool:
         return SERVER_NAME in self._servers(text)
@@ -82,10 +83,10 @@ class JsonServer:
         return EARLIER_NAME in self._servers(text)
 
     def _servers(self, text: str) -> Object:
-        value = _object(parse(text).value)
-        return _at(value, self._keys(value))
+        value = self.format.load(text)
+        return members(value, self._keys(value))
 
-    def _keys(self, value: Object) -> tuple[str, ...]:
+    def _keys(self, value: Object) -> Keys:
         here: Any = value
         for key in self.nested:
             here = here.get(key) if isinstance(here, dict) else None
@@ -95,29 +96,38 @@ class JsonServer:
 
 
 @dataclass(frozen=True, slots=True)
-class TomlServer:
-    """The MCP server as a table of a TOML file."""
+class Choice:
+    """The one memory that an agent uses, named under `keys`; another one that the user chose is not replaced."""
 
-    table: tuple[str, ...]
-    shape: Callable[[ConnectTarget], Object]
-    is_hook: ClassVar[bool] = False
-    what: ClassVar[str] = f"MCP server {SERVER_NAME}"
+    format: TextFormat
+    keys: Keys
+    instead_of: tuple[str, ...] = ("",)
+    part: ClassVar[Part] = "hooks"
+
+    @property
+    def what(self) -> str:
+        return f"{SERVER_NAME} as {'.'.join(self.keys)}"
 
     def added(self, text: str, place: ConnectTarget) -> str:
-        known = self._servers(text).get(SERVER_NAME)
-        return toml_text.set_table(text, (*self.table, SERVER_NAME), merged(known, self.shape(place), "env"))
+        known = self._chosen(text)
+        if known is not None and known not in (SERVER_NAME, *self.instead_of):
+            raise Refusal(f"{'.'.join(self.keys)} already names another memory")
+        return self.format.put(text, self.keys, SERVER_NAME)
 
     def removed(self, text: str, place: ConnectTarget, original: str) -> str:
-        return toml_text.drop_table(text, (*self.table, SERVER_NAME))
+        if self._chosen(text) != SERVER_NAME:
+            return text
+        was = self._chosen(original)
+        return self.format.drop(text, self.keys, original) if was is None else self.format.put(text, self.keys, was)
 
     def found(self, text: str, place: ConnectTarget) -> bool:
-        return SERVER_NAME in self._servers(text)
+        return bool(self._chosen(text) == SERVER_NAME)
 
     def earlier(self, text: str) -> bool:
-        return EARLIER_NAME in self._servers(text)
+        return bool(self._chosen(text) == EARLIER_NAME)
 
-    def _servers(self, text: str) -> Object:
-        return _at(toml_text.load(text), self.table)
+    def _chosen(self, text: str) -> Any:
+        return members(self.format.load(text), self.keys[:-1]).get(self.keys[-1])
 
 
 @dataclass(frozen=True, slots=True)
@@ -131,45 +141,52 @@ class HookRow:
 
 @dataclass(frozen=True, slots=True)
 class JsonHooks:
-    """Hooks in a JSON file under `hooks`; `shape` writes one of them, `defaults` are root keys it needs."""
+    """Hooks in a JSON file under `hooks`; `shape` writes one of them, `defaults` are root keys it needs.
+
+    `bare` where the file holds nothing but the events: then they stand in its root.
+    """
 
     rows: tuple[HookRow, ...]
     shape: Callable[[HookRow, str], Object]
     defaults: Mapping[str, object] = field(default_factory=dict)
-    is_hook: ClassVar[bool] = True
+    bare: bool = False
+    part: ClassVar[Part] = "hooks"
 
     @property
     def what(self) -> str:
         return f"hooks for {len(self.rows)} events"
 
     def added(self, text: str, place: ConnectTarget) -> str:
-        value = _object(parse(text).value)
-        hooks = dict(_at(value, ("hooks",)))
+        value = JSON.load(text)
+        hooks = value if self.bare else members(value, ("hooks",))
         for row in self.rows:
-            hooks[row.event] = self._with_row(hooks.get(row.event, []), row, place)
-        return rewrite(text, {**self.defaults, **value, "hooks": hooks})
+            hooks = {**hooks, row.event: self._with_row(hooks.get(row.event, []), row, place)}
+        return rewrite(text, {**self.defaults, **(hooks if self.bare else {**value, "hooks": hooks})})
 
     def removed(self, text: str, place: ConnectTarget, original: str) -> str:
         # Twice: first our lines out of groups shared with others, then whole groups. One step each keeps
         # every other group's text where it stands.
         was = parse(original).value
         for step in (False, True):
-            value = _object(parse(text).value)
-            hooks = _hooks(value)
+            value = JSON.load(text)
+            hooks = self._events(value)
             left = {event: self._without_own(own, place, step) for event, own in hooks.items()}
-            kept = {name: own for name, own in left.items() if own or not hooks[name] or name in _hooks(was)}
+            kept = {name: own for name, own in left.items() if own or not hooks[name] or name in self._events(was)}
             if not same(kept, hooks):
                 keep = kept or "hooks" in was
-                text = rewrite(text, {**value, "hooks": kept} if keep else _drop(value, ("hooks",), was))
+                whole = {**value, "hooks": kept} if keep else without_keys(value, ("hooks",), was)
+                text = rewrite(text, kept if self.bare else whole)
         return text
 
     def found(self, text: str, place: ConnectTarget) -> bool:
-        hooks = _hooks(_object(parse(text).value))
-        return any(place.own_hook(line) for line in lines(list(hooks.values())))
+        return any(place.own_hook(line) for line in lines(list(self._events(JSON.load(text)).values())))
 
     def earlier(self, text: str) -> bool:
-        hooks = _hooks(_object(parse(text).value))
-        return any(EARLIER_NAME in line for line in lines(list(hooks.values())))
+        return any(EARLIER_NAME in line for line in lines(list(self._events(JSON.load(text)).values())))
+
+    def _events(self, value: Object) -> Object:
+        hooks = value if self.bare else value.get("hooks")
+        return hooks if isinstance(hooks, dict) else {}
 
     def _with_row(self, groups: object, row: HookRow, place: ConnectTarget) -> list[Any]:
         if not isinstance(groups, list):
@@ -195,7 +212,7 @@ class WholeFile:
     what: str
     content: Callable[[ConnectTarget], str]
     mark: str
-    is_hook: ClassVar[bool] = True
+    part: Part = "hooks"
 
     def added(self, text: str, place: ConnectTarget) -> str:
         if text.strip() and self.mark not in text:
@@ -230,40 +247,3 @@ def merged(known: object, wanted: Object, env: str) -> Object:
 def snippet(entry: Entry, place: ConnectTarget) -> str:
     """What to paste by hand when the file cannot be edited."""
     return entry.added("", place).strip()
-
-
-def _object(value: Any) -> Object:
-    if not isinstance(value, dict):
-        raise Refusal("it does not contain a JSON object")
-    return value
-
-
-def _hooks(value: Object) -> Object:
-    hooks = value.get("hooks")
-    return hooks if isinstance(hooks, dict) else {}
-
-
-def _at(value: Object, keys: tuple[str, ...]) -> Object:
-    here: Any = value
-    for key in keys:
-        here = here.get(key, {})
-        if not isinstance(here, dict):
-            raise Refusal(f"{key} is not an object")
-    return dict(here)
-
-
-def _put(value: Object, keys: tuple[str, ...], new: object) -> Object:
-    below = _put(value.get(keys[0], {}), keys[1:], new) if keys[1:] else new
-    return {**value, keys[0]: below}
-
-
-def _drop(value: Object, keys: tuple[str, ...], was: object) -> Object:
-    """Without the last key; objects that become empty by it go too, unless they were there before connect."""
-    if keys[0] not in value:
-        return value
-    rest = {name: item for name, item in value.items() if name != keys[0]}
-    if not keys[1:]:
-        return rest
-    known = was.get(keys[0]) if isinstance(was, dict) else None
-    below = _drop(value[keys[0]], keys[1:], known)
-    return {**value, keys[0]: below} if below or not value[keys[0]] or known is not None else rest

@@ -11,7 +11,7 @@ from pathlib import Path
 from holdfast.cli.connect.agents import Agent, ConfigFile, find
 from holdfast.cli.connect.config_entries import Entry, snippet
 from holdfast.cli.connect.environment import EARLIER_NAME, SERVER_NAME, ConnectTarget
-from holdfast.cli.connect.refusal import Refusal
+from holdfast.cli.connect.formats.refusal import Refusal
 from holdfast.core.errors import Fault, InvalidRequest
 
 # Other servers' keys stand in the same files, and a diff shows the lines around a change.
@@ -69,9 +69,7 @@ def diff(plan: Plan) -> str:
 
 def wanted_files(agent: Agent, place: ConnectTarget) -> Iterator[ConfigFile]:
     """The agent's files that have a place on this machine."""
-    for file in agent.files:
-        if file.only_with is None or file.only_with(place).is_dir():
-            yield file
+    yield from (file for file in agent.all_files if file.when(place))
 
 
 def read(path: Path) -> str | None:
@@ -104,7 +102,7 @@ def refused(path: Path, entries: list[Entry], place: ConnectTarget, why: Refusal
 
 
 def _change(file: ConfigFile, path: Path, before: str | None, place: ConnectTarget) -> list[FileChange]:
-    entries = [entry for entry in file.entries if place.hooks or not entry.is_hook]
+    entries = [entry for entry in file.entries if place.hooks or entry.part == "server"]
     after, done = before or "", []
     for entry in entries:
         try:
@@ -144,9 +142,15 @@ def _project_notes(agent: Agent, place: ConnectTarget) -> list[str]:
 
 
 def _diff(change: FileChange) -> Iterator[str]:
-    before, after = (text.splitlines() if text else [] for text in (change.before, change.after))
+    before, after = (_shown(change.path, text or "") for text in (change.before, change.after))
     source = "/dev/null" if change.before is None else str(change.path)
     target = "/dev/null" if change.after is None else str(change.path)
     for line in difflib.unified_diff(before, after, source, target, lineterm=""):
         masked = _SECRET.sub(r"\1\2…\2", line)
         yield (masked if len(masked) <= _WIDEST else masked[:_WIDEST] + "…") + "\n"
+
+
+def _shown(path: Path, text: str) -> list[str]:
+    """The lines; of a skill, which is the same for every agent, only how many."""
+    lines = text.splitlines()
+    return [f"({len(lines)} lines, as in skills/{path.parent.name})"] if lines and path.name == "SKILL.md" else lines

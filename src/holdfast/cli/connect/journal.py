@@ -17,7 +17,7 @@ from holdfast.cli.connect.agents import Agent, ConfigFile, find
 from holdfast.cli.connect.atomic_write import backup, naming, put, write_all
 from holdfast.cli.connect.config_plan import FileChange, Plan, read, wanted_files
 from holdfast.cli.connect.environment import SERVER_NAME, ConnectTarget
-from holdfast.cli.connect.refusal import Refusal
+from holdfast.cli.connect.formats.refusal import Refusal
 from holdfast.core.disk import make_folder
 from holdfast.core.errors import InvalidRequest
 

@@ -97,8 +97,7 @@ def prompt_submit(call: HookCall) -> str:
     """Keep the prompt; what clearly bears on it goes to the agent, unless the user turned that off."""
     prompt = read.prompt(call.data)
     _observe(call, "prompt_submit", {"prompt": prompt})
-    # Windsurf shows what a hook prints to the user; the agent does not read it.
-    if call.wants("AGENTMEMORY_INJECT_CONTEXT") == "false" or "agent_action_name" in call.data:
+    if call.wants("AGENTMEMORY_INJECT_CONTEXT") == "false" or read.is_deaf(call.data):
         return ""
     body = {"sessionId": call.session, **call.place, "prompt": prompt}
     named = call.field("hook_event_name")
@@ -124,6 +123,8 @@ def post_tool_use(call: HookCall) -> str:
     name = call.field("tool_name", "toolName")
     if isinstance(name, str) and read.is_own_tool(name):
         return ""
+    if "clineVersion" in call.data and call.field("error"):  # Cline has one event for both
+        return post_tool_failure(call)
     image, output = read.split_image(read.tool_output(call.data))
     given = read.clipped(call.field("tool_input", "toolArgs"))
     data = {"tool_name": name, "tool_input": given, "tool_output": read.cut(output), "image_data": image}
@@ -355,9 +356,13 @@ def is_taken(answer: dict[str, Any] | None) -> bool:
 
 
 def _shaped(call: HookCall, event: str, context: str) -> str:
-    """The context in the form that the agent reads. Claude Code, Codex, Gemini CLI and VS Code share one."""
+    """The context in the form that the agent reads. Claude Code, Codex, Gemini CLI and most others share one."""
     if not context:
         return ""
+    if "clineVersion" in call.data:
+        return json.dumps({"context": context})
+    if read.is_copilot(call.data):
+        return json.dumps({"additionalContext": context})
     if "cursor_version" in call.data or call.field("hook_event_name") == "sessionStart":
         return json.dumps({"additional_context": context}) if event == "SessionStart" else ""
     return json.dumps({"hookSpecificOutput": {"hookEventName": event, "additionalContext": context}})

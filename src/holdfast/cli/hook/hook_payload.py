@@ -20,12 +20,15 @@ OUTPUT_CHARS = 8000
 SAID_CHARS = 64_000  # as much of a message as the server keeps
 IMAGE_TAKEN = "[image data extracted]"
 
-_SESSION_KEYS = ("session_id", "sessionId", "conversation_id", "conversationId", "trajectory_id")
+_SESSION_KEYS = ("session_id", "sessionId", "conversation_id", "conversationId", "trajectory_id", "taskId")
 _IMAGE_STARTS = ("data:image/", "iVBORw0KGgo", "/9j/")  # a data URL, PNG and JPEG in base64
 
 _OWN_TOOL = re.compile(r"(?:mcp_{1,2})?holdfast_{1,2}")
 # Gemini CLI puts what SessionStart brought in front of the first prompt, in these marks.
 _BROUGHT = re.compile(r"\s*(?:<hook_context>.*?</hook_context>\s*)+", re.DOTALL)
+
+# Qwen Code and Droid write lines of their own form, which the server does not read.
+_OTHER_FORM = re.compile(r"[\\/]\.(?:qwen|factory)[\\/]")
 
 # Windsurf names the action instead of the tool.
 _CASCADE_TOOLS = {
@@ -43,7 +46,9 @@ def payload(text: str) -> Payload | None:
         return None
     if not isinstance(data, dict):
         return None
-    return {**data, **_from_cascade(data)} if "agent_action_name" in data else data
+    if "agent_action_name" in data:
+        return {**data, **_from_cascade(data)}
+    return {**data, **_from_cline(data)} if "clineVersion" in data else data
 
 
 def session(data: Payload, otherwise: str = "unknown") -> str:
@@ -83,9 +88,20 @@ def texts(data: Payload, names: tuple[str, ...]) -> list[str]:
 
 def prompt(data: Payload) -> Any:
     """What the user wrote, without the context that a hook put before it: memory must not store its own output."""
-    said = first(data, "prompt", "userPrompt")
+    # Qwen Code's `prompt` may be what it made of the text that was submitted.
+    said = first(data, "submitted_prompt", "prompt", "userPrompt")
     brought = _BROUGHT.match(said) if isinstance(said, str) else None
     return said[brought.end() :] if brought else said
+
+
+def is_deaf(data: Payload) -> bool:
+    """Whether the agent passes nothing on that a hook prints at a prompt: Windsurf, Cline and Copilot CLI."""
+    return "agent_action_name" in data or "clineVersion" in data or is_copilot(data)
+
+
+def is_copilot(data: Payload) -> bool:
+    """Copilot CLI alone names its session in camelCase and no event."""
+    return "sessionId" in data and "hook_event_name" not in data and isinstance(data.get("timestamp"), int)
 
 
 def call_id(data: Payload) -> str | None:
@@ -94,8 +110,8 @@ def call_id(data: Payload) -> str | None:
 
 
 def last_message(data: Payload) -> str:
-    """What the agent said last, where the payload has it: Claude Code and Codex, Gemini CLI, Cursor."""
-    names = ("last_assistant_message", "prompt_response")
+    """What the agent said last, where the payload has it: Claude Code and Codex, Gemini CLI, Copilot CLI, Cursor."""
+    names = ("last_assistant_message", "prompt_response", "response")
     found = texts(data, ("text",) if data.get("hook_event_name") == "afterAgentResponse" else names)
     return next(iter(found), "").strip()[:SAID_CHARS]
 
@@ -103,7 +119,8 @@ def last_message(data: Payload) -> str:
 def transcript(data: Payload, name: str = "transcript_path") -> str | None:
     """The file that the agent writes the session to, if its lines can be read."""
     path = data.get(name)
-    return path if isinstance(path, str) and path.endswith(".jsonl") else None
+    readable = isinstance(path, str) and path.endswith(".jsonl") and not _OTHER_FORM.search(path)
+    return path if readable else None
 
 
 def is_own_tool(name: str) -> bool:
@@ -184,6 +201,21 @@ def _from_cascade(data: Payload) -> Payload:
         return {"last_assistant_message": info.get("response")}
     given = {"command": info["command_line"]} if "command_line" in info else info
     return {"tool_name": _CASCADE_TOOLS.get(str(action), str(action)), "tool_input": given}
+
+
+def _from_cline(data: Payload) -> Payload:
+    """A Cline payload's fields under the names that the other agents use."""
+    submitted, done, turn = (_fields(data, name) for name in ("userPromptSubmit", "tool_result", "turn"))
+    fields = {"workspace_roots": data.get("workspaceRoots"), "prompt": submitted.get("prompt")}
+    if done:
+        fields |= {"tool_name": done.get("name"), "tool_input": done.get("input"), "tool_use_id": done.get("id")}
+        fields |= {"tool_response": done.get("output"), "error": done.get("error")}
+    return {**fields, "last_assistant_message": turn.get("outputText")}
+
+
+def _fields(data: Payload, name: str) -> Payload:
+    found = data.get(name)
+    return found if isinstance(found, dict) else {}
 
 
 def _is_image(value: Any) -> bool:

@@ -241,7 +241,8 @@ def print_listing(page: str, answer: Json, console: Console | None = None, *, na
     rows = answer[listing.rows]
     total = answer.get("total", answer.get("count", len(rows)))
     if not rows:
-        said = f"{total:,} {page}." if total else "None found." if narrowed else listing.nothing
+        nothing = answer.get("message") or listing.nothing
+        said = f"{total:,} {page}." if total else "None found." if narrowed else nothing
         out.print(Text(with_folder(said)), soft_wrap=True)
         return
     cells = [[one_line(column.cell(row), _LONGEST) for column in listing.columns] for row in rows]

@@ -161,4 +161,5 @@ BRIEF: dict[str, Callable[[Json], list[str]]] = {
     "import_rules": rules_imported,
     "drill": drilled,
     "recall_check": recall_checked,
+    "memory_tool": lambda answer: str(answer["content"]).split("\n"),
 }

@@ -67,7 +67,7 @@ def import_rules(ctx: CallContext, file: RulesFile, agent: CleanText | None) -> 
     of_project, of_file = _addresses(file)
     known = {
         place.address.id: place.memory
-        for place in places(ctx, of_project, agent)
+        for place in places(ctx, ctx.store.read(), of_project, agent)
         if place.address.kind == OWN and place.memory.state == "active"
     }
     own = [memory for uri, memory in known.items() if uri.startswith(of_file)]

@@ -136,6 +136,7 @@ CleanLine = Annotated[CleanText, Field(max_length=LINE_CHARS), _after(_clean)]
 # A bound that a field adds to one of these is not applied (its text was cleaned by then), so each bound has its type.
 CleanLabel = Annotated[CleanText, Field(max_length=LABEL_CHARS), _after(_clean)]
 CleanBody = Annotated[CleanText, Field(max_length=TEXT_CHARS), _after(_not_blank), _after(_clean)]
+CleanAny = Annotated[CleanText, _after(_clean)]  # of any length: the operation says itself what is too long
 CleanLoose = Annotated[CleanText, Field(max_length=TEXT_CHARS), _after(_clean)]
 CleanItem = Annotated[CleanText, Field(max_length=ITEM_CHARS), _after(_clean)]
 CleanList = Annotated[

@@ -16,7 +16,7 @@ from pydantic.json_schema import JsonSchemaValue
 from pydantic_core import CoreSchema
 
 from holdfast.context import CallContext
-from holdfast.core.errors import Forbidden, InvalidRequest
+from holdfast.core.errors import Following, Forbidden, InvalidRequest
 from holdfast.core.model import Scope
 from holdfast.intake.audience_migration import add_audience_keys
 from holdfast.ops.framework.argument_errors import explain
@@ -181,7 +181,7 @@ class Operation:
         """
         self.allow(ctx)
         if ctx.follow is not None and self.effect != "read" and not self.on_copy:
-            ctx.store.write(_nothing)  # refuses, and says whom it follows
+            self._refuse(ctx)
         arguments = self._from_chat(ctx, arguments)
         with collect_findings() as found:
             request = self.read(arguments)
@@ -191,6 +191,13 @@ class Operation:
         if request.agent_id and ctx.settings.isolated and not self.for_agent:
             ctx.agent()  # before anything is read: an operation that does not use the agent refuses a bad name too
         return self._within_quota(self._seen_by(ctx, request)), request
+
+    def _refuse(self, ctx: CallContext) -> None:
+        """Let the store of a copy refuse, which knows whom it follows, in the name of this operation."""
+        try:
+            ctx.store.write(_nothing)
+        except Following as fault:
+            raise Following(f"{self.name}{fault.message.removeprefix('write')}", hint=fault.hint) from None
 
     def _within_quota(self, ctx: CallContext) -> CallContext:
         """The context, with a store that holds what is written to the tenant's quota. What removes is not held."""

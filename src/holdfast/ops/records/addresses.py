@@ -31,7 +31,7 @@ class AddressesAnswer(TypedDict):
 def addresses(ctx: CallContext, ask: Addresses) -> AddressesAnswer:
     """List the addresses of memories in alphabetical order, with the memory at each."""
     storable(ask.under)
-    found = islice(places(ctx, ask.under, ask.agent_id), ask.offset, ask.offset + ask.limit)
+    found = islice(places(ctx, ctx.store.read(), ask.under, ask.agent_id), ask.offset, ask.offset + ask.limit)
     return {
         "addresses": [
             {**address_shape(one.address), "memoryId": one.memory.id, "title": one.memory.title} for one in found

@@ -10,13 +10,13 @@ from pydantic import Field
 from typing_extensions import TypedDict
 
 from holdfast.context import CallContext
-from holdfast.core.errors import DataDamaged, DataTooNew, Fault, RestorePending
+from holdfast.core.errors import STORAGE_WARNINGS, DataDamaged, DataTooNew, Fault, RestorePending
 from holdfast.core.model import Json, Memory, Observation
 from holdfast.core.session_keys import session_name
 from holdfast.core.times import DAY_MS, iso
 from holdfast.ops.framework.operation import ChatRequest, Nothing, Operation
 from holdfast.ops.server.admin import EventsHealth, HealthAnswer, IndexHealth, health
-from holdfast.ops.server.warnings import STORAGE, Measured, warnings
+from holdfast.ops.server.warnings import Measured, warnings
 from holdfast.ops.snapshots.follow import FollowShape
 from holdfast.recall.check.check_report import read_report
 from holdfast.recall.views.growth import Growth, growth
@@ -339,6 +339,7 @@ def _measured(
         waiting_ms=waiting_ms(context) if context else 0,
         journal_s=state["snapshots"].get("journal", {}).get("behindSeconds", 0),
         journal_fault=state["snapshots"].get("journal", {}).get("fault", ""),
+        vault_fault=ctx.journal.vault_fault if ctx.caller.may("admin") else None,
         others=ctx.journal.others(ctx.tenant) if ctx.caller.may("admin") else (),
         follow=ctx.follow.state.vault if ctx.follow else "",
         follow_host=ctx.follow.state.host if ctx.follow else "",
@@ -380,7 +381,7 @@ def diagnostics(ctx: CallContext, ask: Nothing) -> DiagnosticsAnswer:
     wrong = {one["code"]: one for one in state["warnings"] if one["level"] != "note"}
     pending = f"{state['index']['pending']} pending"
     checks = [
-        _check("storage", "ok", next((wrong.pop(code) for code in STORAGE if code in wrong), None)),
+        _check("storage", "ok", next((wrong.pop(code) for code in STORAGE_WARNINGS if code in wrong), None)),
         _check("index", pending, wrong.pop("index_behind", None)),
         _check("summarizer", state["summarizer"]),
         _check("agent-scope", state["agentScope"]),

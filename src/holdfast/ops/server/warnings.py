@@ -12,6 +12,7 @@ from typing import Literal
 from holdfast.core.errors import Fault, Following, RestorePending, StorageFailed
 from holdfast.core.model import Json
 from holdfast.core.times import DAY_MS
+from holdfast.local.spool_space import LOW_SPACE
 from holdfast.recall.check.check_report import CheckReport
 from holdfast.snapshot.drill.drill_status import DrillStatus
 from holdfast.snapshot.guard.guard_status import GuardStatus
@@ -19,7 +20,6 @@ from holdfast.snapshot.repo.key_warnings import KeyWarning
 
 Level = Literal["error", "warning", "note"]
 
-LOW_SPACE = 200_000_000
 MANY_PENDING = 10_000
 NEAR_QUOTA = 0.9
 QUOTA_SETTINGS = {"records": "HOLDFAST_QUOTA_RECORDS", "bytes": "HOLDFAST_QUOTA_BYTES"}
@@ -70,6 +70,7 @@ class Measured:
     waiting_ms: int = 0  # since the first of them was made
     journal_s: float = 0  # since the vault has lacked writes
     journal_fault: str = ""
+    vault_fault: Fault | None = None  # why it refuses even to be looked at
     others: tuple[str, ...] = ()  # what other hosts write to the same journal
     follow: str = ""  # the vault that this copy follows
     follow_host: str = ""
@@ -124,9 +125,6 @@ def _quotas(found: Measured) -> Iterator[Warned]:
             f"Forget what is no longer needed, or raise {QUOTA_SETTINGS[name]}.",
             {"quota": name, "used": used, "limit": limit},
         )
-
-
-STORAGE = ("storage_failed", "data_damaged", "restore_pending", "follow_behind")
 
 
 def _trouble(fault: Fault | None) -> Iterator[Warned]:
@@ -217,6 +215,9 @@ def _snapshots(found: Measured) -> Iterator[Warned]:
 
 
 def _vault(found: Measured) -> Iterator[Warned]:
+    if (fault := found.vault_fault) is not None:
+        message = f"Nothing is copied to the vault: {fault.message.removeprefix('vault: ')}"
+        yield Warned("vault_refused", "error", message, fault.hint, {"why": fault.message, "hint": fault.hint})
     if found.waiting and found.waiting_ms > SENT_BY_THEN_MS:
         yield Warned(
             "vault_behind",

@@ -39,6 +39,7 @@ from holdfast.store.guard.guard_history import GuardHistory, history_path
 from holdfast.store.guard.guard_records import FileVersion, GuardedFile, GuardedPlace
 
 PLACE = f"Name ({', '.join(AGENTS)}, {MEMORY_JSON}), or the path of a folder or file."
+ON_COPY = "This is a read-only copy: files are guarded on the host that it follows, or here after holdfast promote."
 FILE = "File or folder in it, as guard history shows it. Default: all."
 
 
@@ -145,7 +146,8 @@ def guard_list(ctx: CallContext, ask: Nothing) -> GuardListAnswer:
     """List guarded places: how each is watched, how many files and versions are kept, when something was taken last."""
     found = guard_status(_context(ctx), ctx.guard)
     answer: GuardListAnswer = {"places": [_shape(one) for one in found.places]}
-    return {**answer, "message": found.fault} if found.fault else answer
+    message = found.fault or ("" if ctx.follow is None else ON_COPY)
+    return {**answer, "message": message} if message else answer
 
 
 class GuardStatusAsk(Request):

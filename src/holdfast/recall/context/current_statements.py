@@ -35,6 +35,7 @@ class CurrentStatement:
     newer: str = ""
     newer_id: str = ""
     doubtful: bool = False  # the newer one probably gives another value
+    related: bool = True  # a reader sees what both are about, so it may stand below the newer one
 
     @property
     def earlier(self) -> bool:
@@ -49,11 +50,11 @@ def standing(ctx: CallContext, projects: Sequence[str], agent: str | None) -> li
     said = newest_statements(ctx, reader, projects, agent)
     stock = stock_phrases(said)
     found = [one for one in said if one.id not in stock]
-    newer = relations_to(ctx, reader, [one.id for one in found], tuple(_STRENGTH))
-    held = [one for one in found if one.id not in newer or newer[one.id].type != SUPERSEDES]
-    texts = _texts(ctx, reader, [newer[one.id].source_id for one in held if one.id in newer])
+    newer = _relations_to(ctx, reader, [one.id for one in found], tuple(_STRENGTH))
+    held = [one for one in found if all(relation.type != SUPERSEDES for relation in newer.get(one.id, ()))]
+    texts = _texts(ctx, reader, [relation.source_id for one in held for relation in newer.get(one.id, ())])
     told = [one for one in held if not _is_done(one, held)]
-    return [_standing(one, newer.get(one.id), texts) for one in told]
+    return [_standing(one, newer.get(one.id, ()), texts) for one in told]
 
 
 def newest_statements(
@@ -64,10 +65,19 @@ def newest_statements(
     return reader.find(STATEMENTS, ctx.tenant, *bounds, order="-at", limit=READ)
 
 
-def _standing(statement: Statement, newer: Relation | None, said: Mapping[str, str]) -> CurrentStatement:
-    if newer is None or newer.source_id not in said:
+def _standing(statement: Statement, newer: Sequence[Relation], said: Mapping[str, str]) -> CurrentStatement:
+    """The statement with the newer one that is surest about the same; of these the last with a word in common."""
+    own = stems(statement.text)
+    rows = [
+        (_STRENGTH[one.type], bool(own & stems(said[one.source_id])), one.seq, one)
+        for one in newer
+        if one.source_id in said
+    ]
+    if not rows:
         return CurrentStatement(statement)
-    return CurrentStatement(statement, said[newer.source_id], newer.source_id, newer.type == UPDATES)
+    _, related, _, found = max(rows, key=lambda row: row[:3])
+    doubtful = found.type == UPDATES
+    return CurrentStatement(statement, said[found.source_id], found.source_id, doubtful, related or doubtful)
 
 
 def _texts(ctx: CallContext, reader: Reader, ids: Sequence[str]) -> dict[str, str]:
@@ -82,13 +92,20 @@ def relations_to(
     ctx: CallContext, reader: Reader, ids: Sequence[str], types: tuple[str, ...] = (SUPERSEDES, UPDATES)
 ) -> dict[str, Relation]:
     """What replaced each of these statements or memories, or is a later one on it; the surest, then the last."""
-    found: dict[str, Relation] = {}
+    return {id: found[-1] for id, found in _relations_to(ctx, reader, ids, types).items()}
+
+
+def _relations_to(
+    ctx: CallContext, reader: Reader, ids: Sequence[str], types: tuple[str, ...]
+) -> dict[str, list[Relation]]:
+    """All of them for each, the surest and last one at the end."""
+    found: dict[str, list[Relation]] = {}
     kinds = Condition("type", "in", types)
     for start in range(0, len(ids), BATCH):
         some = Condition("target_id", "in", list(ids[start : start + BATCH]))
         relations = reader.find(RELATIONS, ctx.tenant, *ctx.sees(), kinds, some, order="seq")
         for one in sorted(relations, key=lambda one: (_STRENGTH[one.type], one.seq)):
-            found[one.target_id] = one
+            found.setdefault(one.target_id, []).append(one)
     return found
 
 

@@ -26,6 +26,7 @@ LEAST_WORTH = 0.12
 FADES_IN = 12
 EARLIER, OUTDATED = "Earlier", "Earlier, perhaps outdated"
 _WORDS = re.compile(r"\w+")
+_ENDS = tuple(".!?:;…。！？")
 # One sentence that asks. What it asked for is no wish that stands; open work may be put as a question.
 _ASKS = re.compile(r"(?:(?:can|could|would|will) (?:you|we|i)\b[^.!;:]*[.!?]?|[^.!;:]+\?)", re.IGNORECASE)
 
@@ -55,7 +56,8 @@ class StatementLine:
     def text(self) -> str:
         # What is marked stands last, as a mark seems to hold for all that follows it.
         own = sorted(self.said, key=lambda one: (one.earlier, one.statement.seq))
-        return " ".join([*map(_marked, own), *map(_below, self.earlier)])
+        *first, last = [*map(_marked, own), *map(_below, self.earlier)]
+        return " ".join([*(text if text.endswith(_ENDS) else f"{text}." for text in first), last])
 
 
 def _marked(one: CurrentStatement) -> str:
@@ -86,22 +88,24 @@ def statement_lines(statements: Sequence[CurrentStatement], told: Collection[str
     sessions = dict.fromkeys(one.statement.session_id for one in statements)
     age = {session: place for place, session in enumerate(sessions)}
     kept = _once(statements, told)
-    roots = _roots(kept)
-    lines: dict[tuple[str, str, int], StatementLine] = {}
+    newer = _shown_newer(kept)
+    alone = {*newer, *newer.values()}
+    lines: dict[tuple[str, str, object], StatementLine] = {}
     of: dict[str, StatementLine] = {}
-    for one in sorted(kept, key=lambda one: one.statement.id in roots):
-        newer = of.get(roots.get(one.statement.id, ""))
-        if newer is not None and len(newer.earlier) < MOST_EARLIER:
-            newer.earlier.append(one)
+    for one in kept:
+        below = of.get(newer.get(one.statement.id, ""))
+        if below is not None and len(below.earlier) < MOST_EARLIER:
+            below.earlier.append(one)
         else:
-            of[one.statement.id] = _join(lines, one)
+            below = _join(lines, one, alone=one.earlier or one.statement.id in alone)
+        of[one.statement.id] = below
     return sorted(lines.values(), key=lambda one: -_matters(one, age))
 
 
 def _once(statements: Sequence[CurrentStatement], told: Collection[str]) -> list[CurrentStatement]:
     """What is worth showing, newest first, each sentence as it was said last."""
     said, kept = set(told), []
-    for one in sorted(statements, key=lambda one: -one.statement.at):
+    for one in sorted(statements, key=lambda one: (-one.statement.at, -one.statement.seq)):
         if one.statement.kind != "open" and _ASKS.fullmatch(one.statement.text):
             continue
         if one.statement.worth >= LEAST_WORTH and (key := sentence_key(one.statement.text)) not in said:
@@ -110,23 +114,20 @@ def _once(statements: Sequence[CurrentStatement], told: Collection[str]) -> list
     return kept
 
 
-def _roots(kept: Sequence[CurrentStatement]) -> Mapping[str, str]:
-    """Of each statement that a newer one follows, the newest of that chain that is shown."""
-    newer = {one.statement.id: one.newer_id for one in kept}
-    roots: dict[str, str] = {}
-    for id in newer:
-        root, seen = id, {id}
-        while newer.get(root) in newer and newer[root] not in seen:
-            root = newer[root]
-            seen.add(root)
-        if root != id:
-            roots[id] = root
-    return roots
+def _shown_newer(kept: Sequence[CurrentStatement]) -> Mapping[str, str]:
+    """Of each statement that may stand below a newer one, that one, if it is shown."""
+    shown = {one.statement.id for one in kept}
+    return {one.statement.id: one.newer_id for one in kept if one.related and one.newer_id in shown}
 
 
-def _join(lines: dict[tuple[str, str, int], StatementLine], one: CurrentStatement) -> StatementLine:
-    """Add it to the line of its message and section, or begin another line if that one is full."""
+def _join(lines: dict[tuple[str, str, object], StatementLine], one: CurrentStatement, *, alone: bool) -> StatementLine:
+    """Add it to the line of its message and section, or begin another line if that one is full.
+
+    One that is newer or older than another stands alone: an "Earlier" below several would seem to be about them all.
+    """
     head, source, number = SECTION_OF[one.statement.kind], one.statement.source_id, 0
+    if alone:
+        return lines.setdefault((head, source, one.statement.id), StatementLine(head, [one]))
     while line := lines.get((head, source, number)):
         if sum(len(other.statement.text) + 1 for other in line.said) + len(one.statement.text) <= TOGETHER_CHARS:
             break

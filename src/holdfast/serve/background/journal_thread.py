@@ -11,7 +11,7 @@ from collections.abc import Callable
 from dataclasses import replace
 
 from holdfast.core.background import BackgroundThread, JournalLag
-from holdfast.core.errors import Fault
+from holdfast.core.errors import Fault, VaultRefused
 from holdfast.core.model import DEFAULT_TENANT, Caller
 from holdfast.core.ports import Vault
 from holdfast.engine import Engine
@@ -253,7 +253,9 @@ class _Tender(BackgroundThread):
         if self._watched is not None and steady - self._watched < WATCH_SECONDS:
             return
         self._watched = steady
-        if fault := reported(self._look_for_others, "looking for other lines"):
+        fault = reported(self._look_for_others, "looking for other lines")
+        self._journal.engine.journal.vault_fault = fault if isinstance(fault, VaultRefused) else None
+        if fault:
             log.warning("journal: whether other hosts write it is not known: %s", fault.message)
 
     def _look_for_others(self) -> None:

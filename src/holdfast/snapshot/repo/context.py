@@ -17,12 +17,13 @@ from holdfast.settings import Settings
 from holdfast.snapshot.keys.keyring import Keyring
 from holdfast.snapshot.repo.jobs import Job, going_on, note_work
 from holdfast.snapshot.repo.lock import SnapshotLock
-from holdfast.snapshot.repo.paths import repo_folder
+from holdfast.snapshot.repo.paths import SHELVES, repo_folder
 from holdfast.snapshot.repo.repository import SnapshotRepository
 from holdfast.store.engine_port import OpenMemory
 from holdfast.vault.vault_url import vault_from
 
 DEFAULT_AGENT = "default"
+_USED = ".vaults"  # beside the repositories: the folders that were put into
 
 
 def no_listener(kind: Lifecycle, body: Json) -> None:
@@ -69,7 +70,7 @@ class SnapshotContext:
         Raises:
             InvalidSettings: it is none.
         """
-        return vault_from(text, self.settings, self.clock, self.entropy)
+        return vault_from(text, self.settings, self.clock, self.entropy, self.home / SHELVES / _USED)
 
     @contextmanager
     def locked(self, operation: str) -> Iterator[JobResult]:

@@ -1,54 +1,16 @@
 """The plugin file that OpenCode loads; OpenCode has no hooks in its settings, only plugins.
 
 One default export serves both generations: OpenCode 1 calls `server()`, OpenCode 2 calls `setup()`.
-The plugin starts `holdfast hook …` and nothing else, so it holds no address logic and no secret.
 """
 
 from __future__ import annotations
 
-import json
-
 from holdfast.cli.connect.environment import ConnectTarget
+from holdfast.cli.connect.plugins.node_script import mark, node_script
 
-MARK = "Written by holdfast connect opencode"
+MARK = mark("opencode")
 
-_TEMPLATE = """\
-// @MARK@; holdfast connect opencode --undo removes it.
-// Every callback returns at once or soon: a hook that fails here would fail the agent's own work.
-import { spawn } from "node:child_process"
-
-const COMMAND = @COMMAND@
-const OPTIONS = @OPTIONS@
-const WAIT_MS = 10000
-
-function hook(event, payload) {
-  return new Promise((resolve) => {
-    const child = spawn(COMMAND, ["hook", event, ...OPTIONS], {
-      stdio: ["pipe", "pipe", "ignore"],
-      windowsHide: true,
-    })
-    const late = setTimeout(() => child.kill(), WAIT_MS)
-    const done = (text) => {
-      clearTimeout(late)
-      resolve(text)
-    }
-    let out = ""
-    child.stdout.on("data", (part) => (out += part))
-    child.stdin.on("error", () => {})
-    child.on("error", () => done(""))
-    child.on("close", () => done(out))
-    child.stdin.end(JSON.stringify(payload))
-  }).catch(() => "")
-}
-
-function contextIn(out) {
-  try {
-    return JSON.parse(out).hookSpecificOutput.additionalContext || ""
-  } catch {
-    return ""
-  }
-}
-
+_BODY = """\
 function recorder(directory) {
   const started = new Map()
   const told = new Set()
@@ -150,6 +112,4 @@ export default { id: "holdfast", server, setup }
 
 def plugin_text(place: ConnectTarget) -> str:
     """The plugin for this place's command and server."""
-    filled = _TEMPLATE.replace("@MARK@", MARK)
-    filled = filled.replace("@OPTIONS@", json.dumps(place.hook_options()))
-    return filled.replace("@COMMAND@", json.dumps(str(place.command)))
+    return node_script("opencode", _BODY, place)

@@ -17,7 +17,7 @@ from tomlkit.container import Container
 from tomlkit.exceptions import TOMLKitError
 from tomlkit.items import AoT, Comment, Item, Key as Name, Null, Table, Whitespace
 
-from holdfast.cli.connect.refusal import Refusal
+from holdfast.cli.connect.formats.refusal import Refusal
 
 Key = tuple[str, ...]
 Body = list[tuple[Name | None, Item]]

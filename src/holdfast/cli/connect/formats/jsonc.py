@@ -11,7 +11,7 @@ import re
 from dataclasses import dataclass
 from typing import Any
 
-from holdfast.cli.connect.refusal import Refusal
+from holdfast.cli.connect.formats.refusal import Refusal
 
 _GAP = re.compile(r"[ \t\r\n]*")
 _COMMENT = re.compile(r"//[^\r\n]*|/\*.*?\*/", re.DOTALL)

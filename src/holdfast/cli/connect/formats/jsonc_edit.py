@@ -12,8 +12,8 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from typing import Any
 
-from holdfast.cli.connect.jsonc import Document, Node, Slot, parse
-from holdfast.cli.connect.refusal import Refusal
+from holdfast.cli.connect.formats.jsonc import Document, Node, Slot, parse
+from holdfast.cli.connect.formats.refusal import Refusal
 
 _INDENT = re.compile(r"[ \t]*")
 _SAME_LINE_COMMENTS = re.compile(r"(?:[ \t]*(?:/\*.*?\*/|//[^\r\n]*))*", re.DOTALL)

@@ -1,0 +1,1 @@
+"""Files of the memory tool: each is an addressed memory with versions."""
