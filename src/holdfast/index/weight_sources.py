@@ -124,7 +124,8 @@ def _installed(model: LocalModel) -> Path | None:
             continue
         for file in listed:
             folder = Path(str(file.locate())).parent
-            if file.name == model.weights.name and _has_all(model, folder):
+            is_own = model.inside in ("", folder.name)
+            if is_own and file.name == model.weights.name and _has_all(model, folder):
                 return folder
     return installed_folder(model) if _has_all(model, installed_folder(model)) else None
 
