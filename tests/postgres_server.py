@@ -95,11 +95,13 @@ def copy_known_rows(source: str, target: str) -> None:
     """The same, of the tables and columns that the target has."""
     with psycopg.connect(as_admin(target)) as db, psycopg.connect(as_admin(source)) as other:
         ((origin,),) = other.execute("SELECT current_schema()").fetchall()
-        for name in _tables(db):
+        tables = _tables(db)
+        for name in tables:
             columns = ", ".join(_columns(db, name))
             db.execute(
                 f"INSERT INTO {name} ({columns}) OVERRIDING SYSTEM VALUE SELECT {columns} FROM {origin}.{name}".encode()
             )
+        db.execute("DELETE FROM tallies WHERE source <> ALL(%s)", (tables,))
         for name in ("spaces.space", "events.place"):
             table, column = name.split(".")
             db.execute(

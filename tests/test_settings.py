@@ -52,6 +52,7 @@ _WORDS = {
     "reranker": ("None", "none"),
     "log_level": ("DEBUG", "debug"),
     "store": (" postgresql://user:word@db/memory ", "postgresql://user:word@db/memory"),
+    "public_url": ("https://Memory.Example.org:8443/ ", "https://memory.example.org:8443"),
     "nats_url": (" nats://user:word@broker:4222,tls://[::1]:4222 ", "nats://user:word@broker:4222,tls://[::1]:4222"),
     "nats_confirm": ("Stream", "stream"),
     "vault_layout": ("Chunks", "chunks"),

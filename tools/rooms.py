@@ -90,8 +90,8 @@ INSIDE: dict[str, Levels] = {
     ),
     "ops": (
         ("framework",),
-        ("query",),
-        ("records", "snapshots"),
+        ("query", "oauth"),
+        ("records", "snapshots", "foreign"),
         ("server",),
         ("registry",),
         ("openapi",),

@@ -80,6 +80,40 @@ def test_gemini_gets_server_and_hooks_in_one_file_with_milliseconds(tmp_path: Pa
     assert hooks["BeforeAgent"][0]["hooks"][0]["timeout"] == 10_000
 
 
+def test_droid_hooks_go_where_droid_reads_them(tmp_path: Path) -> None:
+    text = '{\n  "hooksDisabled": false,\n  "PostToolUse": [{"hooks": [{"type": "command", "command": "fmt.sh"}]}]\n}\n'
+    fill(tmp_path, {".factory/hooks.json": text})
+    place = make_place(tmp_path)
+    apply(plan("droid", place))
+    hooks = loaded(tmp_path / ".factory/hooks.json")
+    assert hooks["SessionStart"][0]["hooks"][0]["command"] == f"{COMMAND} hook session-start"
+    assert [len(hooks["PostToolUse"]), hooks["hooksDisabled"]] == [2, False]
+    assert not (tmp_path / ".factory/settings.json").exists()
+    assert plan("droid", place).changes == ()
+    (tmp_path / ".factory/hooks.json").write_text(
+        (tmp_path / ".factory/hooks.json").read_text(encoding="utf-8") + "\n", encoding="utf-8"
+    )
+    undo("droid", place)
+    assert (tmp_path / ".factory/hooks.json").read_text(encoding="utf-8") == text + "\n"
+
+
+def test_folders_of_the_new_agents_named_in_the_environment_are_used(tmp_path: Path) -> None:
+    named = {
+        "copilot": ("COPILOT_HOME", "mcp-config.json"),
+        "qwen": ("QWEN_HOME", "settings.json"),
+        "cline": ("CLINE_DIR", "data/settings/cline_mcp_settings.json"),
+        "continue": ("CONTINUE_GLOBAL_DIR", "config.yaml"),
+        "pi": ("PI_CODING_AGENT_DIR", "mcp.json"),
+        "hermes": ("HERMES_HOME", "config.yaml"),
+        "openclaw": ("OPENCLAW_STATE_DIR", "openclaw.json"),
+    }
+    for agent, (variable, file) in named.items():
+        folder = tmp_path / agent
+        changes = plan(agent, make_place(tmp_path, environ={variable: str(folder)})).changes
+        assert changes[0].path == folder / file
+        assert all(folder in change.path.parents for change in changes)
+
+
 def test_devin_is_written_only_where_its_folder_is(tmp_path: Path) -> None:
     assert len(plan("windsurf", make_place(tmp_path)).changes) == 2
     (tmp_path / ".config/devin").mkdir(parents=True)

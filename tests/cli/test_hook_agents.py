@@ -139,6 +139,10 @@ def test_a_prompt_is_kept_as_it_was_written(payload: dict[str, Any], session: st
     assert body["data"] == {"prompt": "Fix the cart"}
 
 
+def test_the_results_of_tools_that_qwen_code_submits_are_no_prompts() -> None:
+    assert told("prompt-submit", {**QWEN, "hook_event_name": "UserPromptSubmit", "prompt": ""}) == ([], "")
+
+
 @each(
     "payload, name, output",
     [

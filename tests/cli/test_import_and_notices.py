@@ -88,6 +88,16 @@ def test_a_question_to_an_empty_memory_names_the_folder(cli: Cli) -> None:
     assert "memory is empty" not in other.err
 
 
+def test_a_memory_that_holds_what_is_told_in_chats_is_not_called_empty(tmp_path: Path) -> None:
+    cli = Cli(tmp_path / "memory", HOLDFAST_EMBEDDER="minilm")
+    anna = ("--umo", "telegram:private:17", "--sender-id", "17")
+    cli.good("remember", "The locker code is 4711", *anna)
+    for chat in ((), ("--umo", "telegram:private:18", "--sender-id", "18")):
+        said = cli.plain("recall", "locker", *chat)
+        assert "No results." in said.out
+        assert "memory is empty" not in said.err
+
+
 def test_a_wrong_secret_is_told_by_the_variable_it_comes_from(cli: Cli, tmp_path: Path) -> None:
     with running(tmp_path / "other", secret=SECRET) as client:
         url = str(client.base_url)

@@ -6,7 +6,7 @@ from dataclasses import replace
 from pathlib import Path
 
 from rows import each
-from world import DAY, World, settings
+from world import DAY, World, running, settings
 
 from holdfast.cli.commands.doctor import examine
 from holdfast.core.errors import DataReadOnly, RestorePending, StorageFailed, VaultRefused
@@ -193,6 +193,15 @@ def test_doctor_repeats_the_warnings(tmp_path: Path) -> None:
 
     assert checks["no snapshot"].ok
     assert checks["no snapshot"].hint == "Create one: holdfast snapshot create"
+
+
+def test_doctor_with_a_readers_token_says_what_it_could_not_examine(tmp_path: Path) -> None:
+    with running(tmp_path / "home") as server:
+        token = server.post("/agentmemory/tokens", json={"name": "r", "scopes": ["read"]}).json()["token"]
+        elsewhere = settings(tmp_path / "other", url=str(server.base_url), secret=token)
+        (store,) = [one for one in examine(elsewhere) if one.name == "store"]
+    assert store.ok
+    assert "not verified" in store.found
 
 
 def test_events_that_wait_for_a_memory_in_trouble_are_told_however_few_they_are() -> None:

@@ -18,6 +18,9 @@ from patience import WAIT_SECONDS
 
 from holdfast.core.model import Caller, Json
 from holdfast.engine import Engine
+from holdfast.ops.oauth.clients import register
+from holdfast.ops.oauth.consents import choice, wait_for_consent
+from holdfast.ops.oauth.oauth_records import AccessRequest
 from holdfast.ops.registry import BY_NAME
 from holdfast.serve.run import RunningServer
 from holdfast.settings import Settings, load
@@ -128,6 +131,8 @@ def prepare(home: Path, nexo: Path) -> Prepared:
         ids = {**_sessions(call, clock), **_kept(call)}
         call("guard_add", place=str(transcripts(home)), redact=False)
         _keep_a_damaged_one(engine)
+        clock.now = NOON  # such a request waits for minutes only
+        ids["consent"] = _waiting_client(engine)
     finally:
         engine.close()
     (home / "vault").mkdir()  # empty: a folder that does not exist is none
@@ -142,6 +147,15 @@ def _keep_a_damaged_one(engine: Engine) -> None:
     damaged.mkdir()
     engine.capture(damaged / DATABASE, Caller().tenant)
     note_damage(damaged, Damage("unknown", "a page cannot be read"))
+
+
+def _waiting_client(engine: Engine) -> str:
+    """The code under which a client that registered waits for consent."""
+    ctx, back = engine.context(Caller()), "https://harbor.example/back"
+    client = register(ctx, {"client_name": "Harbor desk", "redirect_uris": [back]})["client_id"]
+    asked = AccessRequest(client, "Harbor desk", back, "c" * 43, "s", ("read", "write"))
+    code, _ = wait_for_consent(ctx, asked, choice(asked, "", "harbor-desk", ("read",)))
+    return code
 
 
 def _sessions(call: Any, clock: StillClock) -> dict[str, str]:
@@ -181,6 +195,7 @@ _EVENTS: tuple[tuple[str, Json], ...] = (
 
 def _kept(call: Any) -> dict[str, str]:
     ids = {}
+    call("create_entities", entities=[{"name": "Ada", "entityType": "", "observations": [f"walks round the {MARK}"]}])
     for name, text in _MEMORIES.items():
         kept = call(
             "remember",

@@ -49,6 +49,9 @@ _FACT: Json = {
     "importance": 4,
 }
 
+_KEEPER: Json = {"name": "Ada", "entityType": "keeper", "observations": []}
+_KEEPS: Json = {"from": "Ada", "to": MARK, "relationType": "keeps"}
+
 # One key follows another: the seeds are 00 01 02 … and 01 02 03 …
 _FIRST_KEY = "did:key:z6MkehRgf7yJbgaGfYsdoAsKdBPE3dj2CYhowQdcjqSJgvVd"
 _SUCCESSION = (
@@ -168,6 +171,18 @@ SAMPLES: tuple[Sample, ...] = (
         "memory_tool", {"command": "view", "path": "/memories/tides.md", "view_range": [1, 2]}, also="that shows it"
     ),
     Sample("memory_tool_undo", {"path": "/memories/tides.md"}),
+    Sample(
+        "create_entities",
+        {"entities": [{"name": MARK, "entityType": "tower", "observations": ["white", "tall"]}, _KEEPER]},
+    ),
+    Sample("create_relations", {"relations": [_KEEPS]}),
+    Sample("add_observations", {"observations": [{"entityName": MARK, "contents": ["white", "round"]}]}),
+    Sample("read_graph", {"format": "jsonl"}),
+    Sample("search_nodes", {"query": "ROUND"}),
+    Sample("open_nodes", {"names": ["Ada"]}),
+    Sample("delete_observations", {"deletions": [{"entityName": MARK, "observations": ["tall"]}]}),
+    Sample("delete_relations", {"relations": [_KEEPS]}),
+    Sample("delete_entities", {"entityNames": ["Ada"]}),
     Sample(
         "items_put",
         {
@@ -332,6 +347,8 @@ SAMPLES: tuple[Sample, ...] = (
     ),
     Sample("token_list", {"tenant": "default"}),
     Sample("token_revoke", {"id": "<token>"}),
+    Sample("oauth_approve", {"code": "<consent>"}),
+    Sample("oauth_approve", {"code": "<consent>", "yes": True}, also="with a yes"),
     Sample("verify", {"repairIndex": True}),
     Sample("lesson_decay", {}),
     # snapshots, and last what exchanges the memory
@@ -399,6 +416,7 @@ MISSING: tuple[Sample, ...] = (
     Sample("evolve", {"memoryId": "mem_nowhere", "newContent": "x"}),
     Sample("memory", {"id": "mem_nowhere"}),
     Sample("memory_tool_undo", {"path": "/memories/nowhere.md"}),
+    Sample("add_observations", {"observations": [{"entityName": "Nobody", "contents": ["x"]}]}),
     Sample("memory", {"id": "../memories"}, also="with a slash"),
     Sample("memory", {"id": "."}, also="that is a dot"),
     Sample("memory", {"id": ".."}, also="that is a step up"),
@@ -417,6 +435,7 @@ MISSING: tuple[Sample, ...] = (
     Sample("reflect", {"sessionId": "s-nowhere", "maxObservations": 20}),
     Sample("second_brain", {"file": "nowhere.md"}),
     Sample("token_revoke", {"id": "nowhere"}),
+    Sample("oauth_approve", {"code": "BCDF-GHJK", "yes": True}, also="of no request"),
     Sample("snapshot_show", {"id": "000099"}),
     Sample("snapshot_verify", {"id": "000099"}),
     Sample("snapshot_diff", {"a": "000099"}),

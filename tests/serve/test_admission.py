@@ -213,7 +213,7 @@ def test_an_allowed_page_is_answered_with_its_own_origin_and_never_a_star(origin
     reply = ask(OPEN, ("origin", origin), ("sec-fetch-site", "cross-site"))
     assert reply.status == 200
     assert reply.headers["access-control-allow-origin"] == origin
-    assert reply.headers["access-control-expose-headers"] == "Mcp-Session-Id"
+    assert reply.headers["access-control-expose-headers"] == "Mcp-Session-Id, WWW-Authenticate"
     assert reply.headers["vary"] == "Origin"
     assert "access-control-allow-credentials" not in reply.headers
     assert ask(OPEN, ("origin", origin), kind="websocket").messages[0]["type"] == "websocket.accept"

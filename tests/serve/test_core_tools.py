@@ -51,7 +51,7 @@ def test_the_address_can_ask_for_every_tool(server: httpx.Client) -> None:
 
 
 def test_an_unknown_set_of_tools_is_an_error_that_names_the_sets(server: httpx.Client) -> None:
-    assert ask(server, LIST, "/mcp?tools=most").json()["error"]["message"] == "tools: must be one of core, all"
+    assert ask(server, LIST, "/mcp?tools=most").json()["error"]["message"] == "tools: must be one of core, all, graph"
 
 
 def test_the_setting_lists_every_tool(tmp_path: Path) -> None:

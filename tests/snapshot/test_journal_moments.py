@@ -6,9 +6,10 @@ from pathlib import Path
 
 import pytest
 from flows import identity_file, recipient
+from harm import flip_bit
 from journal_steps import Journaled, journal_objects
 
-from holdfast.core.errors import IdentityNeeded, InvalidRequest, NotFound
+from holdfast.core.errors import IdentityNeeded, InvalidRequest, NotFound, RestorePending, SnapshotDamaged
 from holdfast.core.model import Caller
 from holdfast.core.times import iso
 from holdfast.serve.background.journal_thread import JournalThreads
@@ -54,6 +55,50 @@ def test_what_a_snapshot_holds_is_not_needed_from_the_journal(home: Journaled, t
     assert len(journal_objects(tmp_path / "vault")) == 1
 
     assert elsewhere(home, tmp_path).texts() == home.texts()
+
+
+@pytest.mark.parametrize("written_since", [True, False])
+def test_damaged_snapshots_cost_nothing_where_the_journal_goes_on_from_an_older_one(
+    home: Journaled, tmp_path: Path, written_since: bool
+) -> None:
+    for number in range(3):
+        home.remember(f"Fact {number} of four.")
+        home.piece()
+        id = home.snapshot()
+        if number:
+            _spoil(tmp_path / "vault", id)
+    if written_since:
+        home.remember("Fact 3 of four.")
+        home.piece()
+
+    other = elsewhere(home, tmp_path)
+
+    assert other.texts() == home.texts()
+    assert other.engine.store.verify() == []
+    other.clock.now = home.clock.now + 1_000
+    made = other.call("snapshot_restore", at=iso(home.clock.now), yes=True)
+    assert "Damaged in the vault, and not needed" in made["warnings"][0]
+
+
+def test_a_damaged_snapshot_is_not_passed_over_where_the_journal_lacks_what_it_held(
+    home: Journaled, tmp_path: Path
+) -> None:
+    for number in range(2):
+        home.remember(f"Fact {number} of two.")
+        home.piece()
+        id = home.snapshot()
+    _spoil(tmp_path / "vault", id)
+    home.clock.now += 1
+    home.compaction().expire(home.line, home.clock.now, home.clock.now)
+
+    with pytest.raises(RestorePending, match="content differs"):
+        elsewhere(home, tmp_path).texts()
+
+
+def _spoil(vault: Path, id: str) -> None:
+    (body,) = vault.rglob(f"{id}.tar.zst")
+    body.chmod(0o600)
+    body.write_bytes(bytes(body.stat().st_size))
 
 
 def test_any_moment_can_be_restored_and_undone(home: Journaled) -> None:
@@ -351,3 +396,25 @@ def test_a_memory_that_comes_from_the_journal_alone_is_no_other_than_that_of_the
     assert third.texts() == {"Fact one.", "Fact two."}
     assert third.engine.trouble("default") is None
     assert "vault: the journal up to" in third.call("memories")["notice"]
+
+
+def test_a_vault_is_verified_with_its_journal(home: Journaled, tmp_path: Path) -> None:
+    for number in range(3):
+        home.remember(f"Fact {number}.")
+        home.piece()
+    id = home.snapshot()
+    home.clock.now += 1
+    home.compaction().expire(home.line, home.clock.now, home.clock.now)  # a line need not begin with its first piece
+    for number in (3, 4):
+        home.remember(f"Fact {number}.")
+        home.piece()
+    (line,) = home.call("vault_verify")["journal"]
+    assert (line["line"], line["sound"], line["upto"]) == (home.line, True, iso(home.clock.now))
+
+    flip_bit(journal_objects(tmp_path / "vault")[-1])
+    found = home.call("vault_verify")
+    (line,) = found["journal"]
+    assert (found["sound"], found["exitCode"], line["sound"]) == (False, SnapshotDamaged.exit_code, False)
+    assert line["message"]
+    assert "holdfast snapshot create" in found["hint"]
+    assert "journal" not in home.call("vault_verify", id=id)

@@ -343,7 +343,7 @@ def test_other_tenants_and_tokens_stay(hosts: Hosts, tmp_path: Path) -> None:
 
 BEFORE_THE_SWITCH = {
     SQLITE: "holdfast.store.sqlite.files.frozen_store.take_along",
-    POSTGRES: "holdfast.store.postgres.live.carry_tokens",
+    POSTGRES: "holdfast.store.postgres.live.carry_access",
 }
 
 

@@ -19,7 +19,7 @@ from holdfast.store.sqlite.database import migration_steps
 from holdfast.store.sqlite.files.capture import capture_store
 from holdfast.store.sqlite.files.compare import TITLES, RowDiff, TableDiff, compare_stores
 from holdfast.store.sqlite.store import SqliteStore
-from holdfast.store.tables import ADDRESSES, ANSWERS, AUDIT, LESSONS, MEMORIES, SLOTS, TABLES, TOKENS
+from holdfast.store.tables import ADDRESSES, AUDIT, LESSONS, MEMORIES, PLACE, SLOTS, TABLES
 
 
 @pytest.fixture
@@ -45,7 +45,7 @@ def by_table(found: list[TableDiff]) -> dict[str, tuple[int, int, int]]:
 
 
 def test_every_table_of_memory_is_compared(world: World) -> None:
-    assert {*TITLES, TOKENS, AUDIT, ANSWERS} == set(TABLES)
+    assert {*TITLES, AUDIT, *PLACE} == set(TABLES)
 
 
 def test_nothing_changed_is_an_empty_list(world: World, before: Path) -> None:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import dataclasses
+import hashlib
 from collections.abc import Iterator
 from contextlib import ExitStack
 from pathlib import Path
@@ -12,6 +14,7 @@ from world import World
 
 from holdfast.core.errors import Unauthorized
 from holdfast.serve.http.auth import KEPT_SECONDS, Auth
+from holdfast.store.tables import TOKENS
 
 
 @pytest.fixture
@@ -49,6 +52,23 @@ def test_a_notice_ends_a_token_at_once(worlds: tuple[World, World]) -> None:
     auth.forget(made["record"]["id"])
     with pytest.raises(Unauthorized):
         auth.of(made["token"])
+
+
+def test_a_token_that_another_server_refreshed_is_let_in_without_a_notice(worlds: tuple[World, World]) -> None:
+    one, other = worlds
+    made = one.call("token_create", name="reader", scopes=["read"])
+    auth = Auth(other.engine, "run")
+    auth.of(made["token"])  # kept, with the secret that it has now
+    secret = "f" * 48
+    (token,) = one.engine.store.read().tokens_by_id(made["record"]["id"])
+    again = dataclasses.replace(token, secret_hash=hashlib.sha256(secret.encode()).hexdigest())
+    one.engine.store.write(lambda tx: tx.replace(TOKENS, again))
+    fresh = made["token"].rpartition("_")[0] + f"_{secret}"
+    assert not auth.is_at_hand(fresh)
+    assert auth.of(fresh).name == f"token:{token.id}"
+    with pytest.raises(Unauthorized):
+        auth.of(made["token"])
+    assert auth.is_at_hand(made["token"])  # a guess is looked up once
 
 
 def test_a_token_is_looked_up_once_while_it_is_kept(worlds: tuple[World, World]) -> None:

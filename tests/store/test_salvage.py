@@ -16,7 +16,7 @@ from holdfast.core.errors import DataDamaged
 from holdfast.store.sqlite.files.page_reader import Pages
 from holdfast.store.sqlite.files.salvage_rows import salvage, unreadable
 from holdfast.store.sqlite.store import SqliteStore
-from holdfast.store.tables import MEMORIES, TABLES, TOKENS
+from holdfast.store.tables import MEMORIES, PLACE, TABLES
 from holdfast.store.tokenizer import query
 
 Truth = dict[tuple[str, str, str], Any]
@@ -102,7 +102,7 @@ def test_what_only_the_log_holds_is_saved_as_well(quick_folder: Path) -> None:
 
 def test_a_tenants_memory_is_saved_without_tokens_and_without_others(path: Path, truth: Truth) -> None:
     found, _ = saved(path, TENANT)
-    place = {TOKENS.name, "answers"}
+    place = {table.name for table in PLACE}
     assert found == {key: one for key, one in truth.items() if key[1] == TENANT and key[0] not in place}
 
 

@@ -24,7 +24,7 @@ SECTIONS: Mapping[str, Sequence[str]] = {
     "Plan work": ("actions", "action", "frontier"),
     "Check the server": ("health", "diagnostics", "flags", "token"),
     "For agents and other programs": ("mcp", "hook", "observe", "session", "context-prompt", "smart-search", "enrich",
-                                      "memory-tool", "memory-tool-undo",
+                                      "memory-tool", "memory-tool-undo", "knowledge-graph", "item",
                                       "import-jsonl", "bridge", "second-brain", "progenly"),
 }  # fmt: skip
 
@@ -39,7 +39,9 @@ GROUPS: Mapping[str, str] = {
     "guard": "Watch the files in which other programs keep their memory, keep every version, and bring them back.",
     "item": "Read, find and remove items: values that applications and agent frameworks keep under exact keys.",
     "key": "Make, show, back up and trust the keys that sign and encrypt snapshots.",
+    "knowledge-graph": "Read and search the entities, observations and relations of the knowledge graph.",
     "lesson": "Save, search, strengthen and delete lessons.",
+    "oauth": "Approve remote clients that request access by OAuth.",
     "replay": "Play back a recorded session step by step.",
     "second-brain": "List, read and write pages of Markdown.",
     "service": "Keep the server running after you log out and after a restart of the machine.",

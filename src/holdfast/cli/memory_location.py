@@ -175,11 +175,14 @@ def empty_notice(given: argparse.Namespace, connection: Connection) -> str | Non
     """One line for a search without results where there is nothing to find: another memory may have been meant."""
     from holdfast.cli.command_table import endpoint
 
+    if getattr(given, "umo", None):  # it may hold what this chat does not see
+        return None
     try:
         counts = connection.call(endpoint("overview"), {"days": 1})["counts"]
+        indexed = connection.call(endpoint("health"), {})["index"].get("total", 0)  # with those of chats
     except Fault:  # a token that may search need not be allowed to count
         return None
-    if not counts or any(counts.values()):
+    if not counts or any(counts.values()) or indexed:
         return None
     settings = settings_of(given)
     lost = "A lost one comes back with: holdfast snapshot restore latest --from VAULT --yes"

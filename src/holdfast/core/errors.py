@@ -93,6 +93,7 @@ class Unauthorized(Fault):
     """The request has no credential, or an invalid one."""
 
     code, http_status, exit_code = "unauthorized", 401, 10
+    challenge = "Bearer"  # what the answer's WWW-Authenticate says
     hint = "Send the header Authorization: Bearer <secret or token>. Create a token with holdfast token create."
 
 

@@ -359,6 +359,19 @@ class Token:
 
 
 @dataclass(frozen=True, slots=True)
+class OAuthRecord:
+    """A registered client, a consent that waits, or what was granted; of the server, so of the default tenant."""
+
+    tenant: str
+    id: str
+    seq: int
+    kind: str
+    content: Json
+    created_at: int
+    expires_at: int
+
+
+@dataclass(frozen=True, slots=True)
 class AuditEntry:
     tenant: str
     id: str

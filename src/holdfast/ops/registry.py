@@ -8,7 +8,10 @@ from typing import Any
 
 from holdfast.core.errors import NotFound
 from holdfast.core.model import Json
+from holdfast.ops.foreign.knowledge_graph import GRAPH_OPERATIONS
+from holdfast.ops.foreign.memory_tool import FILE_OPERATIONS
 from holdfast.ops.framework.operation import Operation
+from holdfast.ops.oauth.approval import OAUTH_OPERATIONS
 from holdfast.ops.query.memory_map import FOLDERS
 from holdfast.ops.query.recall_check import CHECKING
 from holdfast.ops.query.search import RECALL
@@ -22,7 +25,6 @@ from holdfast.ops.records.lessons import LESSON_OPERATIONS
 from holdfast.ops.records.lifecycle import AGING
 from holdfast.ops.records.memories import MEMORY_OPERATIONS
 from holdfast.ops.records.memory_scope import CHANGING
-from holdfast.ops.records.memory_tool import FILE_OPERATIONS
 from holdfast.ops.records.rule_files import RULES
 from holdfast.ops.records.sessions import INTAKE
 from holdfast.ops.records.slots import SLOT_OPERATIONS
@@ -50,6 +52,7 @@ OPERATIONS: tuple[Operation, ...] = (
     *MEMORY_OPERATIONS,
     *ADDRESS_OPERATIONS,
     *FILE_OPERATIONS,
+    *GRAPH_OPERATIONS,
     *ITEM_OPERATIONS,
     *FORGETTING,
     *AGING,
@@ -80,6 +83,7 @@ OPERATIONS: tuple[Operation, ...] = (
     *KEY_OPERATIONS,
     *OVERVIEW,
     *ADMIN,
+    *OAUTH_OPERATIONS,
     *EXAMINATION,
 )
 

@@ -41,6 +41,8 @@ from holdfast.serve.http.write_batcher import WriteBatcher
 from holdfast.serve.mcp.http import McpHttp
 from holdfast.serve.mcp.tools import call_tool, text_of, tool_list
 from holdfast.serve.metrics_page import readings
+from holdfast.serve.oauth.endpoints import OAuthEndpoints
+from holdfast.serve.oauth.issuer import AUTHORIZE, public_names
 
 if TYPE_CHECKING:
     from holdfast.serve.mcp.surface import Context
@@ -69,6 +71,7 @@ class App:
         self.spool = SpoolIntake(engine)
         self.broker = Broker(engine) if engine.settings.nats_url else None
         self.mcp = McpHttp(self._connection_of, self.pool, engine.settings.mcp_tools, engine.settings.max_body)
+        self.oauth = OAuthEndpoints(engine, self.auth, self.pool) if engine.settings.oauth else None
         routes = [
             Route(f"{PREFIX}/mcp/tools", self._mcp_tools, methods=["GET"]),
             Route(f"{PREFIX}/mcp/tools", self._mcp_call, methods=["POST"]),
@@ -82,6 +85,7 @@ class App:
             Route("/auth.md", self._page("text/markdown", auth_guide)),
             WebSocketRoute("/stream/mem-live/viewer", self.live),
             Mount("/mcp", self._mcp_http),
+            *(self.oauth.routes() if self.oauth else ()),
         ]
         faults = {404: _no_such_path, 405: _no_such_method}
         self._others = Starlette(routes=routes, lifespan=self._lifespan, exception_handlers=faults)
@@ -92,6 +96,8 @@ class App:
             recognise=self._recognise,
             look_up=self._look_up,
             share=self._share,
+            names=public_names(engine.settings),
+            linked=frozenset({AUTHORIZE}) if self.oauth else frozenset(),
         )
 
     async def _route(self, scope: Scope, receive: Receive, send: Send) -> None:
@@ -170,10 +176,19 @@ class App:
         return LocalConnection(self.engine, self.auth.caller(ctx.request.scope["headers"]), here=False)
 
     async def _mcp_http(self, scope: Scope, receive: Receive, send: Send) -> None:
-        self.auth.caller(scope["headers"])
+        self._check_remote(scope)
         if scope["method"] == "GET":  # an event stream that nothing would ever be sent on
             raise MethodNotAllowed("mcp: this server is stateless; send a POST request")
         await self.mcp(scope, receive, send)
+
+    def _check_remote(self, scope: Scope) -> None:
+        try:
+            self.auth.caller(scope["headers"])
+        except Unauthorized as fault:
+            if self.oauth is None:
+                raise
+            had_token = any(name == b"authorization" for name, _ in scope["headers"])
+            raise self.oauth.challenged(fault, had_token=had_token) from None
 
     async def _livez(self, request: Request) -> Response:
         """Open to everybody, so it reports only that this is alive and whether it requires a secret."""

@@ -18,6 +18,7 @@ from holdfast.engine import Engine
 from holdfast.serve.app import App
 from holdfast.serve.background.idle_shutdown import IdleStop, ServerUsage
 from holdfast.serve.http.listener import Listener
+from holdfast.serve.oauth.issuer import check_settings
 from holdfast.settings import Settings
 from holdfast.settings.fingerprint import marks_of
 
@@ -51,6 +52,7 @@ class RunningServer:
                 names the reason, and it can be restored.
             InvalidSettings: the address may not be listened on.
         """
+        check_settings(settings)
         self._on_ready = on_ready
         self._on_demand = on_demand
         self._own_process = own_process

@@ -32,6 +32,8 @@ class Settings:
     idle: int
     secret: str | None
     allowed_hosts: tuple[str, ...]
+    oauth: bool
+    public_url: str
     agent: str | None
     agent_scope: str
     max_obs_per_session: int

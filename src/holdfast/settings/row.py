@@ -81,6 +81,16 @@ def broker(raw: str) -> str | None:
     return raw.strip()
 
 
+def public_url(raw: str) -> str:
+    """The origin under which clients reach the server, without a slash at its end."""
+    word = raw.strip().rstrip("/").lower()
+    if word and not _ORIGIN.fullmatch(word):
+        raise ValueError(
+            "must be an address such as https://memory.example.org, without a path; http only for this machine"
+        )
+    return word
+
+
 def store(raw: str) -> str:
     """The embedded store, or the address of a database."""
     word = raw.strip()
@@ -99,6 +109,9 @@ def subject(raw: str) -> str:
 
 
 _BROKER = re.compile(r"(?:nats|tls)://(?:[^\s/@,]+@)?[A-Za-z0-9_.:\[\]-]+/?")
+_ORIGIN = re.compile(
+    r"(?:https://[a-z0-9](?:[a-z0-9.-]*[a-z0-9])?|http://(?:127\.0\.0\.1|\[::1\]|localhost))(?::\d{1,5})?", re.ASCII
+)
 _SUBJECT = re.compile(r"[A-Za-z0-9_-]+(?:\.[A-Za-z0-9_-]+)*")
 _SECONDS = {"s": 1, "m": 60, "h": 3_600, "d": 86_400}
 

@@ -2,7 +2,19 @@
 
 from __future__ import annotations
 
-from holdfast.settings.row import Setting, boolean, duration, one_of, real, secret, store, text, whole, words_list
+from holdfast.settings.row import (
+    Setting,
+    boolean,
+    duration,
+    one_of,
+    public_url,
+    real,
+    secret,
+    store,
+    text,
+    whole,
+    words_list,
+)
 
 ROWS: tuple[Setting, ...] = (
     Setting("home", "~/.holdfast", "Data folder: the store, keys and snapshots."),
@@ -34,6 +46,20 @@ ROWS: tuple[Setting, ...] = (
     Setting("idle", "8h", "Idle time after which a server started in the background exits; off: never.", duration),
     Setting("secret", "", "Bearer secret that every request must send.", secret, ("AGENTMEMORY_SECRET",), True),
     Setting("allowed_hosts", "", "Additional Host names that the server accepts, comma-separated.", words_list),
+    Setting(
+        "oauth",
+        "off",
+        "on: remote MCP clients such as claude.ai and ChatGPT may register and request access by OAuth, which the "
+        "owner approves. Requires a secret, and TLS or loopback: see docs/remote_mcp.md.",
+        boolean,
+    ),
+    Setting(
+        "public_url",
+        "",
+        "Address under which clients reach the server through a proxy or tunnel with TLS, such as "
+        "https://memory.example.org.",
+        public_url,
+    ),
     Setting("agent", "", "Agent that owns new records if the caller names none.", secret, ("AGENT_ID",)),
     Setting(
         "agent_scope",
@@ -111,8 +137,9 @@ ROWS: tuple[Setting, ...] = (
     Setting(
         "mcp_tools",
         "core",
-        "MCP tools to list. core: the few that an agent needs; all: every tool. Unlisted tools can still be called.",
-        one_of("core", "all"),
+        "MCP tools to list. core: the few that an agent needs; all: every tool; graph: those of the MCP memory server. "
+        "Unlisted tools can still be called.",
+        one_of("core", "all", "graph"),
         ("AGENTMEMORY_TOOLS",),
     ),
     Setting(

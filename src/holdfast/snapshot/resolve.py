@@ -16,12 +16,13 @@ from holdfast.snapshot.bundle.encryption import read_identities
 from holdfast.snapshot.bundle.manifest import is_id
 from holdfast.snapshot.bundle.types import Identity, Manifest, Report
 from holdfast.snapshot.journal.journal_layout import is_line
+from holdfast.snapshot.journal.journal_lines import placed
 from holdfast.snapshot.journal.journal_moment import Moment, find_line, find_moment, has_journal
 from holdfast.snapshot.journal.journal_reader import Trust
 from holdfast.snapshot.journal.journal_replay import fetch_base
 from holdfast.snapshot.remote.cache_rebuild import forget
 from holdfast.snapshot.remote.colony import ColonySnapshots, is_colony
-from holdfast.snapshot.remote.transfer import fetch, id_in, latest_in, list_vault, must_be_there
+from holdfast.snapshot.remote.transfer import fetch, id_in, latest_in, list_vault, must_be_there, vaulted_manifest
 from holdfast.snapshot.repo.check_results import CheckResult, FileStamp, stamp_of, stamp_of_bundle
 from holdfast.snapshot.repo.context import SnapshotContext
 from holdfast.snapshot.repo.entries import read_manifest_of
@@ -104,15 +105,17 @@ def _from_vault(context: SnapshotContext, named: SnapshotSelector, place: str, p
     if named.name == LATEST and has_journal(vault, context.tenant, context.agent):
         moment = find_moment(vault, _trust(context, named), None, _folder(private), partial=named.partial)
         if moment.pieces:
-            return _with_journal(context, vault, moment, repo, own=False)
+            return _with_journal(context, vault, named, moment, private)
     if is_line(named.name):
         moment = find_line(vault, _trust(context, named), named.name, _folder(private), partial=named.partial)
-        return _with_journal(context, vault, moment, repo, own=True)
+        return _with_journal(context, vault, named, moment, private)
     id, passed = _in_vault(context, vault, named.name)
     try:
         fetched = fetch(vault, context.tenant, context.agent, id, repo)
     except SnapshotDamaged as fault:
         forget(context, fault)
+        if named.name == LATEST and (other := _without(context, vault, named, private, (id,))):
+            return _with_journal(context, vault, named, other, private, (id,))
         fault.details = {**fault.details, "snapshot": id}
         fault.hint = f"Use another one. List them with: holdfast vault list {quote(place)}"
         raise
@@ -121,24 +124,55 @@ def _from_vault(context: SnapshotContext, named: SnapshotSelector, place: str, p
 
 
 def _with_journal(
-    context: SnapshotContext, vault: Vault, moment: Moment, repo: SnapshotRepository, *, own: bool
+    context: SnapshotContext,
+    vault: Vault,
+    named: SnapshotSelector,
+    moment: Moment,
+    private: Path,
+    damaged: tuple[str, ...] = (),
 ) -> ResolvedSnapshot:
     """What a moment begins with, and the journal that goes with it. A newer snapshot was not passed over by mistake:
-    what it holds is in the journal, or later than the moment."""
+    what it holds is in the journal, or later than the moment. A damaged one is done without where the journal goes on
+    from an older one."""
+    repo = SnapshotRepository(private / "fetched")
+    try:
+        base = fetch_base(context, vault, moment, repo)
+    except SnapshotDamaged as fault:
+        forget(context, fault)
+        damaged = (*damaged, *filter(None, [moment.snapshot]))
+        other = None if is_line(named.name) else _without(context, vault, named, private, damaged)
+        if other is None:
+            raise
+        return _with_journal(context, vault, named, other, private, damaged)
     genuine = (one.identity.sequence for one in moment.newest if is_genuine(one, context.keyring))
-    base = fetch_base(context, vault, moment, repo)
     unsealed = moment.snapshot is None  # it was made here, of nothing
+    own = named.moment is not None or named.name != LATEST
     return ResolvedSnapshot(
         repo.root, base.id, own, vault.place, vouched=unsealed, journal=moment, passed=max(genuine, default=0)
     )
+
+
+def _without(
+    context: SnapshotContext, vault: Vault, named: SnapshotSelector, private: Path, damaged: tuple[str, ...]
+) -> Moment | None:
+    """The same memory by an older snapshot and more of the journal; None if that lacks what the damaged ones held."""
+    with suppress(Fault):
+        needed = placed(vaulted_manifest(vault, context.tenant, context.agent, damaged[0]))
+        trust, folder = _trust(context, named), _folder(private, f"journal-{len(damaged)}")
+        found = find_moment(vault, trust, named.moment, folder, partial=named.partial, without=damaged)
+        reached = found.fetched
+        if reached and reached.pieces and reached.line == needed.line and reached.pieces[-1].number >= needed.number:
+            said = f"Damaged in the vault, and not needed, as an older one and the journal were used: {damaged[-1]}"
+            return replace(found, notes=(said, *found.notes))
+    return None
 
 
 def _trust(context: SnapshotContext, named: SnapshotSelector) -> Trust:
     return Trust(context.tenant, context.agent, context.keyring, named.allow_unsigned, named.trust)
 
 
-def _folder(private: Path) -> Path:
-    folder = private / "journal"
+def _folder(private: Path, name: str = "journal") -> Path:
+    folder = private / name
     with disk_faults("fetch the journal"):
         folder.mkdir(mode=0o700)
     return folder
@@ -177,7 +211,7 @@ def _nearer_in_vault(
         found = find_moment(vault, trust, moment, _folder(private), partial=named.partial)
         if here is not None and here.created_at >= found.upto:
             return None
-        return _with_journal(context, vault, found, SnapshotRepository(private / "fetched"), own=True)
+        return _with_journal(context, vault, named, found, private)
     except (UpstreamFailed, NotFound):
         if here is None or not named.reading:
             raise

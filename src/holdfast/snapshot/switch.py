@@ -23,7 +23,7 @@ from holdfast.snapshot.sources.restore_plan import settle_folders
 from holdfast.store.data_folder import DataFolder
 from holdfast.store.engine_port import Build, OpenMemory
 from holdfast.store.port import is_damaged
-from holdfast.store.tables import ANSWERS, AUDIT, TABLES, TOKENS
+from holdfast.store.tables import NOT_MEMORY, TABLES
 
 BEFORE_RESTORE = CreateOptions(label=RESTORE_LABEL, made_by=BY_RESTORE)
 ORIGIN = "origin"  # in a generation that was restored or merged: whose memory was
@@ -61,7 +61,7 @@ def _is_empty(context: SnapshotContext, live: OpenMemory) -> bool:
     """Whether nothing is stored; tokens, kept answers and the audit log are no memory. Folders are."""
     try:
         reader = live.store.read()
-        stored = any(reader.count(table, context.tenant) for table in TABLES if table not in (AUDIT, TOKENS, ANSWERS))
+        stored = any(reader.count(table, context.tenant) for table in TABLES if table.name not in NOT_MEMORY)
     except DataDamaged:
         return False
     return not stored and not any(folder.path.exists() for folder in folders_of(context))

@@ -16,6 +16,7 @@ from holdfast.core.model import (
     Lesson,
     Memory,
     Note,
+    OAuthRecord,
     Observation,
     Relation,
     Session,
@@ -108,6 +109,7 @@ INSIGHTS = Table("insights", Insight, told=True)
 STATEMENTS = Table("statements", Statement)  # derived from observations, which are published
 COMMITS = Table("commits", Commit, counted=True)
 TOKENS = Table("tokens", Token)
+OAUTH = Table("oauth", OAuthRecord)
 AUDIT = Table("audit", AuditEntry)
 ANSWERS = Table("answers", Answer)
 NOTES = Table("notes", Note)
@@ -127,10 +129,16 @@ TABLES: tuple[Table[Any], ...] = (
     STATEMENTS,
     COMMITS,
     TOKENS,
+    OAUTH,
     AUDIT,
     ANSWERS,
     NOTES,
 )
+
+# Of the place, not of the memory: who may come in, and what was answered. No snapshot has them.
+ACCESS: tuple[Table[Any], ...] = (TOKENS, OAUTH)
+PLACE: tuple[Table[Any], ...] = (*ACCESS, ANSWERS)
+NOT_MEMORY = frozenset(table.name for table in (AUDIT, *PLACE))  # a memory that holds only these is empty
 
 # What callers keep. What is derived from it, who may come in and what happened is not counted.
 COUNTED: tuple[Table[Any], ...] = tuple(table for table in TABLES if table.counted)

@@ -123,7 +123,7 @@ def _add_mcp(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--umo", help="bind the connection to one chat, platform:type:session")
     parser.add_argument("--sender-id", help="sender in that chat")
     parser.add_argument(
-        "--tools", choices=("core", "all"), help="tools to list (core); unlisted tools can still be called"
+        "--tools", choices=("core", "all", "graph"), help="tools to list (core); unlisted tools can still be called"
     )
 
 
@@ -159,7 +159,8 @@ def _add_import(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "file",
         metavar="FILE",
-        help="an export as JSON, Markdown rules (CLAUDE.md), a folder or .jsonl of transcripts; - reads standard input",
+        help="an export as JSON, Markdown rules (CLAUDE.md), a folder or .jsonl of transcripts, memory.json of the MCP "
+        "memory server; - reads standard input",
     )
     parser.add_argument(
         "--project", help="project of the rules in a Markdown file (default: the project of its folder)"
@@ -171,6 +172,7 @@ def _add_import(parser: argparse.ArgumentParser) -> None:
 
 
 def _import(given: argparse.Namespace) -> int:
+    from holdfast.cli.commands.graph_import import import_graph, is_graph
     from holdfast.cli.commands.imports import MARKDOWN, import_document, import_rules, import_transcripts
     from holdfast.cli.memory_location import connection_of, settings_of
 
@@ -182,6 +184,11 @@ def _import(given: argparse.Namespace) -> int:
         with connection_of(given, settings) as connection:
             wish = {"platform": given.platform, "owner": given.owner, "replace": given.replace}
             answer = import_foreign(connection, path, given.system, **wish)
+        _show(given, answer)
+        return 0 if answer["success"] else InvalidRequest.exit_code
+    if given.file != "-" and path.is_file() and is_graph(path):
+        with connection_of(given, settings) as connection:
+            answer = import_graph(connection, path)
         _show(given, answer)
         return 0 if answer["success"] else InvalidRequest.exit_code
     if given.file != "-" and (path.is_dir() or path.suffix == ".jsonl"):

@@ -96,6 +96,8 @@ def session_start(call: HookCall) -> str:
 def prompt_submit(call: HookCall) -> str:
     """Keep the prompt; what clearly bears on it goes to the agent, unless the user turned that off."""
     prompt = read.prompt(call.data)
+    if isinstance(prompt, str) and not prompt.strip():  # Qwen Code reports the results of tools too, as no words
+        return ""
     _observe(call, "prompt_submit", {"prompt": prompt})
     if call.wants("AGENTMEMORY_INJECT_CONTEXT") == "false" or read.is_deaf(call.data):
         return ""

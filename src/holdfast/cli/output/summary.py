@@ -149,6 +149,16 @@ def _for(record: Json) -> str:
     return f"for project {record['project']}" if record.get("project") else "for all projects"
 
 
+def graph_shown(answer: Json) -> list[str]:
+    """The knowledge graph: as the lines of a file if these were requested, else for a person."""
+    if "text" in answer:
+        return str(answer["text"]).split("\n")
+    lines = []
+    for one in answer["entities"]:
+        lines += [f"{one['name']} ({one['entityType']})", *(f"  {text}" for text in one["observations"])]
+    return [*lines, *(f"{one['from']} {one['relationType']} {one['to']}" for one in answer["relations"])]
+
+
 LEAST_PART = 0.005  # a part that two digits show
 BRIEF: dict[str, Callable[[Json], list[str]]] = {
     "remember": remembered,
@@ -161,5 +171,8 @@ BRIEF: dict[str, Callable[[Json], list[str]]] = {
     "import_rules": rules_imported,
     "drill": drilled,
     "recall_check": recall_checked,
+    "read_graph": graph_shown,
+    "search_nodes": graph_shown,
+    "open_nodes": graph_shown,
     "memory_tool": lambda answer: str(answer["content"]).split("\n"),
 }

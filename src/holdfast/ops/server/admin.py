@@ -14,7 +14,7 @@ from holdfast.context import CallContext
 from holdfast.core.background import JournalLag
 from holdfast.core.errors import DataDamaged, DataTooNew, Forbidden, NotFound, RestorePending, StoreUnreachable
 from holdfast.core.model import CleanText, Json, Token
-from holdfast.core.times import DAY_MS
+from holdfast.core.times import DAY_MS, iso
 from holdfast.core.version import VERSION
 from holdfast.core.wire import shape
 from holdfast.learn.lessons import decay_lessons
@@ -22,6 +22,9 @@ from holdfast.local.spool import spool_status
 from holdfast.ops.framework.answers import AuditShape, Success, TokenShape
 from holdfast.ops.framework.fields import CleanLine, CleanName, Name, Offset, limit
 from holdfast.ops.framework.operation import Nothing, Operation, Request, SeeingAll
+from holdfast.ops.oauth.grants import revoked
+from holdfast.ops.oauth.oauth_records import Grant
+from holdfast.ops.oauth.token_secret import ID_CHARS, SECRET_CHARS, TOKEN_PREFIX, hash_of, joined
 from holdfast.ops.server.features import flags
 from holdfast.ops.snapshots.follow import FollowShape, follow_shape
 from holdfast.ops.snapshots.restore import damaged_shape
@@ -38,7 +41,7 @@ from holdfast.store.port import Finding, Reader, Table, Tx, where
 from holdfast.store.queries.vector_counts import vectors_of
 from holdfast.store.tables import AUDIT, MEMORIES, OBSERVATIONS, SESSIONS, TOKENS
 
-TOKEN_PREFIX = "hft"  # noqa: S105 - the public beginning of every token
+MOST_TOKENS = 1_000  # in one list
 
 
 class LivezAnswer(TypedDict):
@@ -303,17 +306,17 @@ class TokenCreateAnswer(TypedDict):
 def token_create(ctx: CallContext, ask: TokenCreate) -> TokenCreateAnswer:
     """Create a token with a tenant, agent and scopes. It is shown once; only its hash is stored."""
     _own_tenant(ctx, ask.tenant)
-    secret = ctx.entropy.hex(48)
+    secret = ctx.entropy.hex(SECRET_CHARS)
     scopes = ("read", "write") if "write" in ask.scopes and "read" not in ask.scopes else tuple(ask.scopes)
 
     def store(tx: Tx) -> Token:
         now = ctx.clock.now_ms()
         record = Token(
             tenant=ask.tenant or ctx.tenant,
-            id=ctx.entropy.hex(16),
+            id=ctx.entropy.hex(ID_CHARS),
             seq=tx.next_seq(ask.tenant or ctx.tenant),
             name=ask.name,
-            secret_hash=sha256(secret.encode()).hexdigest(),
+            secret_hash=hash_of(secret),
             agent=ask.agent_id,
             scopes=scopes,
             created_at=now,
@@ -325,7 +328,7 @@ def token_create(ctx: CallContext, ask: TokenCreate) -> TokenCreateAnswer:
         return record
 
     record = ctx.store.write(store)
-    return {"success": True, "token": f"{TOKEN_PREFIX}_{record.id}_{secret}", "record": _token_shape(record)}
+    return {"success": True, "token": joined(TOKEN_PREFIX, record.id, secret), "record": _token_shape(record)}
 
 
 def _own_tenant(ctx: CallContext, tenant: str | None) -> None:
@@ -349,8 +352,16 @@ class TokenList(Request):
 def token_list(ctx: CallContext, ask: TokenList) -> TokensAnswer:
     """List tokens, without their secrets."""
     _own_tenant(ctx, ask.tenant)
-    found = ctx.store.read().find(TOKENS, ask.tenant or ctx.tenant, limit=1_000)
-    return {"tokens": [_token_shape(one) for one in found]}
+    found = ctx.store.read().find(TOKENS, ask.tenant or ctx.tenant, limit=MOST_TOKENS)
+    grants = {one.id: one for one in Grant.find(ctx.store.read(), MOST_TOKENS)}
+    return {"tokens": [{**_token_shape(one), **_grant_shape(grants.get(one.id))} for one in found]}
+
+
+def _grant_shape(grant: Grant | None) -> Json:
+    """Of a token that a client got by OAuth: who the client is, and until when it may get the next one."""
+    if grant is None:
+        return {}
+    return {"client": grant.client_name, "clientId": grant.client, "refreshUntil": iso(grant.expires_at)}
 
 
 class TokenRevoke(Request):
@@ -365,15 +376,11 @@ def token_revoke(ctx: CallContext, ask: TokenRevoke) -> Success:
         if not found:
             raise NotFound("token: no token has that id")
         for one in found:
-            tx.replace(TOKENS, _revoked(one, ctx.clock.now_ms()))
+            tx.replace(TOKENS, revoked(one, ctx.clock.now_ms()))
         ctx.audit(tx, "token_revoke", (ask.id,))
 
     ctx.store.write(store)
     return {"success": True}
-
-
-def _revoked(token: Token, now: int) -> Token:
-    return dataclasses.replace(token, revoked_at=token.revoked_at or now)
 
 
 class Verify(Request):

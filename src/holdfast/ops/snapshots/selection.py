@@ -20,6 +20,7 @@ from holdfast.snapshot.recovery.alternatives import offered
 from holdfast.snapshot.repo.context import SnapshotContext
 from holdfast.snapshot.repo.entries import SnapshotEntry
 from holdfast.snapshot.resolve import SnapshotSelector
+from holdfast.snapshot.sync.vault_target import VaultTarget, target_of
 from holdfast.snapshot.wire import entry_wire
 
 
@@ -105,3 +106,24 @@ def audit_snapshot(ctx: CallContext, operation: str, id: str, **details: Any) ->
     """In the store that is live now: a restore may have exchanged it."""
     now = dataclasses.replace(ctx, store=ctx.live.store) if ctx.live else ctx
     now.store.write(lambda tx: now.audit(tx, operation, (id,), None, **details))
+
+
+class VaultName(Request):
+    vault: Name | None = Field(
+        default=None,
+        description="A folder, file:///…, s3://…, gs://…, az://…, hf://… or colony:. Default: HOLDFAST_VAULT.",
+    )
+
+    def named(self, context: SnapshotContext) -> str:
+        """The text that names the vault.
+
+        Raises:
+            InvalidRequest: neither the request nor the settings do.
+        """
+        text = self.vault or context.settings.vault
+        if not text:
+            raise InvalidRequest("vault: none given", hint="Pass a vault, or set HOLDFAST_VAULT.")
+        return text
+
+    def target(self, context: SnapshotContext) -> VaultTarget:
+        return target_of(context, self.named(context))

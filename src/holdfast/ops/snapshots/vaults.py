@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 from shlex import quote
 from typing import NotRequired
@@ -20,7 +20,8 @@ from holdfast.ops.framework.fields import Name, limit
 from holdfast.ops.framework.operation import Operation, Request
 from holdfast.ops.snapshots.follow import FollowShape, follow_fields
 from holdfast.ops.snapshots.remove import KeepRules
-from holdfast.snapshot.bundle.types import Code, Report
+from holdfast.ops.snapshots.selection import VaultName
+from holdfast.ops.snapshots.vault_check import vault_verify
 from holdfast.snapshot.journal.journal_layout import list_journal, total_size
 from holdfast.snapshot.recovery.pending_restore import end_waiting, is_waiting
 from holdfast.snapshot.recovery.restore_hints import ANOTHER_VAULT
@@ -29,39 +30,13 @@ from holdfast.snapshot.remote.forks import Fork, fork_notices, held_by
 from holdfast.snapshot.remote.protection import look_at_protection
 from holdfast.snapshot.remote.transfer import VaultEntry, is_folder, is_missing
 from holdfast.snapshot.repo.context import SnapshotContext, snapshot_context
-from holdfast.snapshot.resolve import SnapshotSelector, examine, sought
 from holdfast.snapshot.sync.vault_maintenance import CopyResult, VaultStatus
-from holdfast.snapshot.sync.vault_target import VaultTarget, copy_between_vaults, target_of
-from holdfast.snapshot.verify import fault_of
-from holdfast.snapshot.wire import report_shape
+from holdfast.snapshot.sync.vault_target import copy_between_vaults
 from holdfast.store.damage import RESTORE
 from holdfast.vault.credentials import with_only
 
 MOST = 100_000
 ABSENT = "The folder does not exist yet; the first upload creates it. Check its name, and that its disk is mounted."
-# A snapshot's status by its gravest finding. Only damage means that its bytes are not what was sealed.
-STATUS: dict[Code, str] = {"untrusted": "not trusted here", "locked": "identity required", "too_new": "too new"}
-
-
-class VaultName(Request):
-    vault: Name | None = Field(
-        default=None,
-        description="A folder, file:///…, s3://…, gs://…, az://…, hf://… or colony:. Default: HOLDFAST_VAULT.",
-    )
-
-    def named(self, context: SnapshotContext) -> str:
-        """The text that names the vault.
-
-        Raises:
-            InvalidRequest: neither the request nor the settings do.
-        """
-        text = self.vault or context.settings.vault
-        if not text:
-            raise InvalidRequest("vault: none given", hint="Pass a vault, or set HOLDFAST_VAULT.")
-        return text
-
-    def target(self, context: SnapshotContext) -> VaultTarget:
-        return target_of(context, self.named(context))
 
 
 def _shape(one: VaultEntry) -> Json:
@@ -241,72 +216,6 @@ def vault_list(ctx: CallContext, ask: VaultList) -> VaultListAnswer:
         "bytes": sum(one.size for one in found),
         **_with_lines(context, lines, ask.named(context)),  # type: ignore[typeddict-item]
     }
-
-
-class VaultVerify(VaultName):
-    id: Name | None = Field(default=None, description="Only this snapshot: its complete id, or latest.")
-    identity: Name | None = Field(
-        default=None, description="File with the age identity that decrypts encrypted snapshots."
-    )
-    allow_unsigned: bool = Field(
-        default=False, description="Accept an unsigned snapshot where signatures are required."
-    )
-
-
-class VaultVerifyAnswer(TypedDict):
-    place: str
-    sound: bool
-    exitCode: int
-    snapshots: list[Json]
-    hint: NotRequired[str]  # what to do, if something is not sound
-
-
-def vault_verify(ctx: CallContext, ask: VaultVerify) -> VaultVerifyAnswer:
-    """Download and verify every snapshot of this memory in a vault. The downloads are not kept."""
-    context = snapshot_context(ctx)
-    vault = ask.target(context)
-    named = SnapshotSelector(ask.id or "", ask.named(context), ask.identity, allow_unsigned=ask.allow_unsigned)
-    reports = [_one(context, named)] if ask.id else list(vault.reports(named))
-    faults = {report.place: fault for report in reports if (fault := fault_of(report))}
-    damaged = [id for id, fault in faults.items() if isinstance(fault, SnapshotDamaged)]
-    gravest = faults[damaged[0]] if damaged else next(iter(faults.values()), None)
-    answer: VaultVerifyAnswer = {
-        "place": vault.place,
-        "sound": not faults,
-        "exitCode": gravest.exit_code if gravest else 0,
-        "snapshots": [_verified_shape(report, report.place in damaged) for report in reports],
-    }
-    if gravest is not None:
-        others = dict.fromkeys(fault.hint for id, fault in faults.items() if id not in damaged)
-        answer["hint"] = " ".join([*_about_damaged(context, ask.named(context), damaged), *others])
-    return answer
-
-
-def _verified_shape(report: Report, damaged: bool) -> Json:
-    """A snapshot that is not trusted or cannot be opened here may still be sound."""
-    found = next((one.code for one in report.findings if not one.note), None)
-    status = "damaged" if damaged else STATUS.get(found, found) if found else "sound"
-    return {**report_shape(report), "sound": report.sound or found in ("untrusted", "locked"), "status": status}
-
-
-def _about_damaged(context: SnapshotContext, place: str, damaged: Sequence[str]) -> Iterator[str]:
-    """What to do about damaged ones. Never delete one without a known whole copy."""
-    whole = {one.id for one in context.repo.each() if not one.damaged} if damaged else set()
-    if again := [id for id in damaged if id in whole]:
-        yield (
-            f"Damaged in the vault, intact on this machine: {', '.join(again)}. Delete their files, or the "
-            f"damaged pack, from the vault, then send them again: holdfast vault sync {quote(place)}"
-        )
-    if gone := [id for id in damaged if id not in whole]:
-        yield (
-            f"Damaged, with no intact copy on this machine: {', '.join(gone)}. Do not delete them; restore from "
-            "another snapshot."
-        )
-
-
-def _one(context: SnapshotContext, named: SnapshotSelector) -> Report:
-    with sought(context, named) as found:
-        return examine(context, named, found)
 
 
 class VaultPrune(VaultName, KeepRules):

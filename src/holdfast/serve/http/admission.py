@@ -80,11 +80,15 @@ class AdmissionControl:
         recognise: Recognise | None = None,
         look_up: LookUp | None = None,
         share: Share | None = None,
+        names: Iterable[str] = (),
+        linked: frozenset[str] = frozenset(),
     ):
+        """`names`: hosts besides those of the settings. `linked`: pages to which other sites may lead their readers."""
         self.app = app
         self.look_up = look_up
         self.share = share
-        self.hosts = AllowedHosts(settings.host, settings.allowed_hosts)
+        self.hosts = AllowedHosts(settings.host, (*settings.allowed_hosts, *names))
+        self.linked = linked
         self.buckets = RateBuckets(settings.rate, clock or SystemClock()) if settings.rate else None
         self.recognise = recognise
 
@@ -120,7 +124,7 @@ class AdmissionControl:
             self.hosts.check_host(host)
         if origin is not None:
             self.hosts.check_origin(origin, host)
-        elif site == b"cross-site":
+        elif site == b"cross-site" and not (scope.get("method") == "GET" and scope["path"] in self.linked):
             raise _foreign_page("cross-site request")
         return origin, credential
 
@@ -140,9 +144,14 @@ class AdmissionControl:
         # client that guesses secrets would never be slowed down.
         if credential is not None and self.recognise and (name := self.recognise(credential)):
             return f"{_OF_CREDENTIAL}{name}"
-        address = str((scope.get("client") or ("unknown", 0))[0])
-        # One IPv6 customer has 2^64 addresses; the first half of the address is who it is.
-        return str(ipaddress.ip_network(f"{address.partition('%')[0]}/64", strict=False)) if ":" in address else address
+        return address_of(scope)
+
+
+def address_of(scope: Scope) -> str:
+    """Who calls without a credential."""
+    address = str((scope.get("client") or ("unknown", 0))[0])
+    # One IPv6 customer has 2^64 addresses; the first half of the address is who it is.
+    return str(ipaddress.ip_network(f"{address.partition('%')[0]}/64", strict=False)) if ":" in address else address
 
 
 class AllowedHosts:
@@ -199,11 +208,11 @@ class AllowedHosts:
 
 
 class RateBuckets:
-    """How much each caller may still request: `rate` a second, and twice that at once."""
+    """How much each caller may still request: `rate` a second, and `burst` at once; by itself, twice the rate."""
 
-    def __init__(self, rate: float, clock: Clock):
+    def __init__(self, rate: float, clock: Clock, burst: float | None = None):
         self.rate = rate
-        self.burst = max(1.0, 2 * rate)
+        self.burst = max(1.0, 2 * rate) if burst is None else burst
         self.clock = clock
         self._left: OrderedDict[str, tuple[float, float]] = OrderedDict()
 
@@ -265,7 +274,7 @@ class SecuredResponse:
         dressed.append(VARY)
         if self.origin is not None:
             dressed.append((b"access-control-allow-origin", self.origin))
-            dressed.append((b"access-control-expose-headers", b"Mcp-Session-Id"))
+            dressed.append((b"access-control-expose-headers", b"Mcp-Session-Id, WWW-Authenticate"))
         return dressed
 
     async def whole(self, status: int, headers: Iterable[Header], body: bytes) -> None:
@@ -366,7 +375,7 @@ def _is_utf8(raw: bytes) -> bool:
 def _fault_headers(fault: Fault, body: bytes) -> list[Header]:
     headers = [(b"content-type", b"application/json"), (b"content-length", str(len(body)).encode())]
     if isinstance(fault, Unauthorized):
-        headers.append((b"www-authenticate", b"Bearer"))
+        headers.append((b"www-authenticate", fault.challenge.encode()))
     return [*headers, *wait_header(fault)]
 
 

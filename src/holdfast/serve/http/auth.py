@@ -2,23 +2,33 @@
 
 from __future__ import annotations
 
-import hmac
 import threading
 from collections import OrderedDict
 from collections.abc import Iterable
-from dataclasses import replace
-from hashlib import sha256
+from dataclasses import dataclass, replace
 from urllib.parse import unquote
 
 from holdfast.core.errors import InvalidRequest, RestorePending, Unauthorized
 from holdfast.core.model import TOKEN_CALLER, Caller, Chat, Scope, Token
 from holdfast.engine import Engine
-from holdfast.ops.server.admin import TOKEN_PREFIX
+from holdfast.ops.oauth.token_secret import TOKEN_PREFIX, hash_of, is_same, split
 
 UMO_HEADER, SENDER_HEADER = b"holdfast-umo", b"holdfast-sender"
 CLOSED = "Run holdfast doctor on the machine that the server runs on."
 KEPT_SECONDS, MOST_KEPT = 0.4, 10_000
 _SCOPES: dict[str, Scope] = {"read": "read", "write": "write", "admin": "admin"}
+
+
+@dataclass(frozen=True, slots=True)
+class _Kept:
+    at: float
+    tokens: list[Token]
+    refused: str  # the hash of a secret that none of them has
+
+    def judges(self, digest: str, now: float) -> bool:
+        """Whether it is known of a secret. One that is unknown may be newer: a token that was refreshed has another."""
+        known = digest == self.refused or any(is_same(digest, one.secret_hash) for one in self.tokens)
+        return known and now - self.at < KEPT_SECONDS
 
 
 class TokenCache:
@@ -30,35 +40,36 @@ class TokenCache:
 
     def __init__(self, engine: Engine):
         self._engine = engine
-        self._kept: OrderedDict[str, tuple[float, list[Token]]] = OrderedDict()
+        self._kept: OrderedDict[str, _Kept] = OrderedDict()
         self._forgotten = 0  # how often something was forgotten
         self._lock = threading.Lock()
 
-    def tokens(self, id: str) -> list[Token]:
-        """Those of that id."""
+    def tokens(self, id: str, digest: str) -> list[Token]:
+        """Those of that id, for a secret with that hash."""
         if not self._engine.fleet.is_shared:
             return self._engine.store.read().tokens_by_id(id)
         now = self._engine.clock.steady()
         with self._lock:
             kept, before = self._kept.get(id), self._forgotten
-        if kept is not None and now - kept[0] < KEPT_SECONDS:
-            return kept[1]
+        if kept is not None and kept.judges(digest, now):
+            return kept.tokens
         found = self._engine.store.read().tokens_by_id(id)
+        refused = "" if any(is_same(digest, one.secret_hash) for one in found) else digest
         with self._lock:
             if before == self._forgotten:  # else it may have been revoked since it was read
-                self._keep(id, now, found)
+                self._keep(id, _Kept(now, found, refused))
         return found
 
-    def has(self, id: str) -> bool:
+    def has(self, id: str, digest: str) -> bool:
         """Whether a look-up of that id takes no time now."""
         if not self._engine.fleet.is_shared:
             return True
         with self._lock:
             kept = self._kept.get(id)
-        return kept is not None and self._engine.clock.steady() - kept[0] < KEPT_SECONDS
+        return kept is not None and kept.judges(digest, self._engine.clock.steady())
 
-    def _keep(self, id: str, now: float, found: list[Token]) -> None:
-        self._kept[id] = now, found
+    def _keep(self, id: str, kept: _Kept) -> None:
+        self._kept[id] = kept
         self._kept.move_to_end(id)
         if len(self._kept) > MOST_KEPT:
             self._kept.popitem(last=False)
@@ -114,8 +125,8 @@ class Auth:
 
     def is_at_hand(self, credential: str | None) -> bool:
         """Whether a credential can be judged without a round trip to the store."""
-        prefix, _, rest = (credential or "").partition("_")
-        return prefix != TOKEN_PREFIX or self._kept.has(rest.partition("_")[0])
+        parts = split(TOKEN_PREFIX, credential or "")
+        return parts is None or self._kept.has(parts[0], hash_of(parts[1]))
 
     def of(self, credential: str | None) -> Caller:
         """The caller with that credential.
@@ -128,30 +139,28 @@ class Auth:
                 raise Unauthorized("unauthorized")
             return Caller()
         # Both comparisons always run, so that the time taken discloses nothing about either.
-        is_secret = _same(credential, self._secret or "")
-        is_run_token = _same(credential, self._run_token)
+        is_secret = is_same(credential, self._secret or "")
+        is_run_token = is_same(credential, self._run_token)
         if (is_secret and self._secret) or is_run_token:
             return Caller(name="secret" if is_secret else "local", owner=is_run_token)
         return self._token(credential)
 
     def _token(self, credential: str) -> Caller:
-        prefix, _, rest = credential.partition("_")
-        id, _, secret = rest.partition("_")
-        if prefix == TOKEN_PREFIX and id and secret:
-            digest = sha256(secret.encode()).hexdigest()
+        if parts := split(TOKEN_PREFIX, credential):
+            id, digest = parts[0], hash_of(parts[1])
             now = self._engine.clock.now_ms()
-            for token in self._tokens(id):
+            for token in self._tokens(id, digest):
                 alive = token.revoked_at is None and (token.expires_at is None or now < token.expires_at)
-                if _same(digest, token.secret_hash) and alive:
+                if is_same(digest, token.secret_hash) and alive:
                     scopes = frozenset(_SCOPES[scope] for scope in token.scopes if scope in _SCOPES)
                     return Caller(token.tenant, token.agent, scopes, f"{TOKEN_CALLER}{token.id}")
         raise Unauthorized("unauthorized")
 
-    def _tokens(self, id: str) -> list[Token]:
+    def _tokens(self, id: str, digest: str) -> list[Token]:
         """The caller is not known yet, so of the memory's state only that it is closed is reported."""
         if self._engine.fault is not None:
             raise RestorePending("no memory is open, so tokens cannot be checked", hint=CLOSED)
-        return self._kept.tokens(id)
+        return self._kept.tokens(id, digest)
 
 
 def chat_of(headers: Iterable[tuple[bytes, bytes]]) -> Chat | None:
@@ -172,7 +181,3 @@ def chat_of(headers: Iterable[tuple[bytes, bytes]]) -> Chat | None:
     if len(named) < len(given) or UMO_HEADER not in named:
         raise InvalidRequest("Holdfast-Umo, Holdfast-Sender: must name one chat and one sender")
     return Chat(named[UMO_HEADER], named.get(SENDER_HEADER, ""))
-
-
-def _same(one: str, other: str) -> bool:
-    return hmac.compare_digest(one.encode(), other.encode())

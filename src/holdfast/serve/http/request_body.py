@@ -21,28 +21,30 @@ SLOWEST_BYTES_PER_SECOND = 10_000
 # timer to set, which costs 10 µs.
 WHOLE = "holdfast.whole"
 
+JSON, FORM = "JSON", "a form"
+
 Headers = Iterable[tuple[bytes, bytes]]
 
 
-async def read_body(scope: Scope, receive: Receive, *, limit: int, pause_seconds: float) -> bytes:
-    """The JSON bytes of the request, or b"" when it has none.
+async def read_body(scope: Scope, receive: Receive, *, limit: int, pause_seconds: float, media: str = JSON) -> bytes:
+    """The bytes of the request, JSON or a form, or b"" when it has none.
 
     Raises: TooLarge: the body is, or declares to be, larger than `limit`. UnsupportedMedia: it is compressed, or not
-    declared as JSON. RequestTimeout: the client paused or crawled. InvalidRequest: the client disconnected before the
+    declared as that. RequestTimeout: the client paused or crawled. InvalidRequest: the client disconnected before the
     body was complete.
     """
-    length, is_json = _declared(scope["headers"])
+    length, declared = _declared(scope["headers"])
     if length == 0:
         return b""
     if length is not None:
         _check_size(length, limit)
-        _check_json(is_json)
+        _check_media(declared, media)
     if scope.get(WHOLE):
         body = _part(await receive(), 0, limit)
     else:
         body = await _received(receive, limit, pause_seconds)
     if body:
-        _check_json(is_json)
+        _check_media(declared, media)
     return body
 
 
@@ -72,21 +74,21 @@ def _part(message: Message, have: int, limit: int) -> bytes:
     return part
 
 
-def _declared(headers: Headers) -> tuple[int | None, bool]:
-    """The length that was announced (None: chunked, so unknown) and whether the type is JSON."""
+def _declared(headers: Headers) -> tuple[int | None, str]:
+    """The length that was announced (None: chunked, so unknown) and what the type names."""
     length: int | None = 0
-    is_json = False
+    declared = ""
     for name, value in headers:
         if name == b"content-length" and length is not None:
             length = _length(value)
         elif name == b"transfer-encoding":
             length = None
         elif name == b"content-type":
-            is_json = _names_json(value)
+            declared = _media(value)
         elif name == b"content-encoding" and value.strip().lower() not in (b"", b"identity"):
             # A kilobyte of gzip can become a gigabyte; no client of ours compresses what it sends.
             raise UnsupportedMedia("the body is compressed", hint="Send uncompressed JSON.")
-    return length, is_json
+    return length, declared
 
 
 def _length(value: bytes) -> int:
@@ -95,14 +97,17 @@ def _length(value: bytes) -> int:
     return int(value)
 
 
-def _names_json(value: bytes) -> bool:
+def _media(value: bytes) -> str:
     media = value.partition(b";")[0].strip().lower()
-    return media == b"application/json" or (media.startswith(b"application/") and media.endswith(b"+json"))
+    if media == b"application/json" or (media.startswith(b"application/") and media.endswith(b"+json")):
+        return JSON
+    return FORM if media == b"application/x-www-form-urlencoded" else ""
 
 
-def _check_json(is_json: bool) -> None:
-    if not is_json:
-        raise UnsupportedMedia("the Content-Type is not JSON")
+def _check_media(declared: str, media: str) -> None:
+    if declared != media:
+        hint = "Send it with Content-Type: application/x-www-form-urlencoded." if media == FORM else None
+        raise UnsupportedMedia(f"the Content-Type is not {media}", hint=hint)
 
 
 def _check_size(size: int, limit: int) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Collection
 from dataclasses import dataclass, replace
 from pathlib import Path
 from shlex import quote
@@ -60,18 +61,27 @@ def has_journal(vault: Vault, tenant: str, agent: str) -> bool:
     return any(True for _ in vault.list(journal_prefix(tenant, agent)))
 
 
-def find_moment(vault: Vault, trust: Trust, moment: int | None, into: Path, *, partial: bool = False) -> Moment:
-    """The memory as the vault has it of that moment, or of its last one; pieces are fetched into a private folder.
+def find_moment(
+    vault: Vault,
+    trust: Trust,
+    moment: int | None,
+    into: Path,
+    *,
+    partial: bool = False,
+    without: Collection[str] = (),
+) -> Moment:
+    """The memory as the vault has it of that moment, or of its last one; pieces are fetched into a private folder. It
+    begins with none of the snapshots in `without`.
 
     Raises:
         NotFound: nothing from before that time is there.
         SnapshotDamaged and others: a piece cannot be used, and not all up to the moment could be restored without it;
             with `partial` that is reported instead.
     """
-    found = _search(vault, trust, moment, into, partial)
+    found = _search(vault, trust, moment, into, partial, without)
     if found.fetched is not None and isinstance(found.fetched.problem, SnapshotDamaged):
         # A server may just have put pieces together: then they lie elsewhere by now.
-        found = _search(vault, trust, moment, into, partial)
+        found = _search(vault, trust, moment, into, partial, without)
     return _judged(found, moment, partial)
 
 
@@ -93,11 +103,14 @@ def find_line(vault: Vault, trust: Trust, id: str, into: Path, *, partial: bool 
     return _judged(found, None, partial)
 
 
-def _search(vault: Vault, trust: Trust, moment: int | None, into: Path, partial: bool) -> Moment:
+def _search(
+    vault: Vault, trust: Trust, moment: int | None, into: Path, partial: bool, without: Collection[str]
+) -> Moment:
     lines = read_lines(vault, trust.tenant, trust.agent)
-    snapshots = placed_snapshots(vault, trust.tenant, trust.agent)
+    every = placed_snapshots(vault, trust.tenant, trust.agent)
+    snapshots = [one for one in every if one.identity.id not in without]
     newest = next((one for one in snapshots if _is_before(one, moment)), None)
-    manifests = tuple(one.manifest for one in snapshots)
+    manifests = tuple(one.manifest for one in every)
     missing: list[str] = []
     for line in _candidates(lines, newest, moment):
         base = next((one for one in snapshots if one.line == line.id and _is_before(one, moment)), None)

@@ -9,9 +9,9 @@ from holdfast.core.errors import SnapshotDamaged
 from holdfast.store.journal.journal_port import Changes, Values
 from holdfast.store.port import Condition, Store, Table, Tx
 from holdfast.store.rows import shape_of
-from holdfast.store.tables import ANSWERS, TABLES, TOKENS
+from holdfast.store.tables import PLACE, TABLES
 
-_TABLES = {table.name: table for table in TABLES if table not in (TOKENS, ANSWERS)}
+_TABLES = {table.name: table for table in TABLES if table not in PLACE}
 
 
 def columns_of(table: str) -> tuple[str, ...]:

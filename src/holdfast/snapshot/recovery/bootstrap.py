@@ -26,7 +26,7 @@ from holdfast.snapshot.sources.capture import folders_of
 from holdfast.snapshot.switch import ORIGIN
 from holdfast.store.data_folder import DataFolder
 from holdfast.store.port import Reader
-from holdfast.store.tables import ANSWERS, AUDIT, TOKENS
+from holdfast.store.tables import AUDIT, NOT_MEMORY
 
 # What is done to a folder before there is any memory in it.
 _PREPARING = frozenset({"token_create", "token_revoke", "key_new", "key_trust", "key_untrust", "key_follow"})
@@ -63,7 +63,7 @@ def is_blank(context: SnapshotContext, reader: Reader) -> bool:
     folder = DataFolder(context.home)
     if context.repo.newest_expected() or (context.home / folder.current() / ORIGIN).exists():
         return False
-    stored = set(reader.sizes()) - {table.name for table in (AUDIT, TOKENS, ANSWERS)}
+    stored = set(reader.sizes()) - NOT_MEMORY
     if stored or any(one.path.exists() for one in folders_of(context)):
         return False
     done = reader.find(AUDIT, context.tenant, limit=_LOOKED_AT)

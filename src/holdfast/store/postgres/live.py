@@ -34,8 +34,9 @@ from holdfast.store.postgres.shared.event_log import carry_watch
 from holdfast.store.postgres.shared.folder_binding import name_of, refuse_another
 from holdfast.store.postgres.shared.job_leases import carry_shared
 from holdfast.store.postgres.shared.notices import Notice, notify
-from holdfast.store.postgres.space_copy import capture, carry_tokens, load, remove_space
+from holdfast.store.postgres.space_copy import capture, carry_access, load, remove_space
 from holdfast.store.postgres.store import PostgresStore
+from holdfast.store.tables import NOT_MEMORY
 from holdfast.store.unavailable import ClosedStore
 
 ID_CHARS = 32
@@ -133,11 +134,9 @@ class PostgresMemory:
         return self._store is not None and self._fault is None
 
     def content_tag(self, tenant: str) -> str:
-        sql = (
-            "SELECT source, rows, sum FROM tallies WHERE space = %s "
-            "AND source NOT IN ('audit', 'answers', 'tokens') AND rows > 0 ORDER BY source"
-        )
-        return " ".join(f"{name} {rows} {total}" for name, rows, total in self._of_space(sql, tenant))
+        sql = "SELECT source, rows, sum FROM tallies WHERE space = %s AND rows > 0 ORDER BY source"
+        found = self._of_space(sql, tenant)
+        return " ".join(f"{name} {rows} {total}" for name, rows, total in found if name not in NOT_MEMORY)
 
     def size(self, tenant: str) -> int:
         rows = self._of_space("SELECT sum(rows)::bigint FROM tallies WHERE space = %s", tenant)
@@ -195,7 +194,7 @@ class PostgresMemory:
                 name = build(_FrozenSpace(self, tenant))
                 built = name in self._folder.generations() and name not in before
                 new = self._filled(view, name, tenant) if built else self._chosen(view, name, tenant)
-                carry_tokens(view.see(EVERY_SPACE), old, new)
+                carry_access(view.see(EVERY_SPACE), old, new)
                 carry_shared(db, old, new)
                 carry_watch(db, old, new)
                 seq = "(SELECT last_seq FROM spaces WHERE space = %s)"

@@ -22,10 +22,10 @@ from holdfast.store.postgres.pool import EVERY_SPACE, Connection, View
 from holdfast.store.postgres.vectors.code_cache import numbers_in
 from holdfast.store.postgres.vectors.vector_rows import vector_rows
 from holdfast.store.rows import shape_of
-from holdfast.store.tables import ANSWERS, TABLES, TOKENS
+from holdfast.store.tables import ACCESS, PLACE, TABLES
 
 AT_ONCE = 1_000  # rows
-RECORDS = tuple(table for table in TABLES if table not in (TOKENS, ANSWERS))  # those stay where they were made
+RECORDS = tuple(table for table in TABLES if table not in PLACE)  # those stay where they were made
 DERIVED: dict[str, tuple[str, ...]] = {
     "word_rows": ("doc", "seq", "at", "length", "terms", "weights"),
     "word_gone": ("place", "doc"),
@@ -182,18 +182,18 @@ def _tally(db: Connection, name: str, space: int, expected: _Sum) -> None:
         db.execute("INSERT INTO tallies VALUES (%s, %s, %s, %s)", (space, name, expected.rows, expected.total))
 
 
-def carry_tokens(db: Connection, old: int, new: int) -> None:
+def carry_access(db: Connection, old: int, new: int) -> None:
     """Tokens belong to the place: a revoked one must not come back, a new one not be lost."""
-    columns = ", ".join((*shape_of(TOKENS).columns, "checksum"))
-    db.execute("DELETE FROM tokens WHERE space = %s", (new,))
-    db.execute("DELETE FROM tallies WHERE space = %s AND source = 'tokens'", (new,))
-    db.execute(
-        f"INSERT INTO tokens (space, {columns}) SELECT %s, {columns} FROM tokens WHERE space = %s".encode(), (new, old)
-    )
-    db.execute(
-        "INSERT INTO tallies SELECT %s, source, rows, sum FROM tallies WHERE space = %s AND source = 'tokens'",
-        (new, old),
-    )
+    for table in ACCESS:
+        name, columns = table.name, ", ".join((*shape_of(table).columns, "checksum"))
+        db.execute(f"DELETE FROM {name} WHERE space = %s".encode(), (new,))
+        db.execute("DELETE FROM tallies WHERE space = %s AND source = %s", (new, name))
+        sql = f"INSERT INTO {name} (space, {columns}) SELECT %s, {columns} FROM {name} WHERE space = %s"
+        db.execute(sql.encode(), (new, old))
+        db.execute(
+            "INSERT INTO tallies SELECT %s, source, rows, sum FROM tallies WHERE space = %s AND source = %s",
+            (new, old, name),
+        )
 
 
 def remove_space(db: Connection, space: int) -> None:

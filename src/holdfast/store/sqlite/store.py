@@ -29,6 +29,7 @@ from holdfast.store.sqlite.recall_counts import sweep_recalls
 from holdfast.store.sqlite.vectors.check import mend_vectors
 from holdfast.store.sqlite.vectors.codes import VectorCodes
 from holdfast.store.sqlite.word_check import fill_words
+from holdfast.store.tables import NOT_MEMORY
 
 T = TypeVar("T")
 
@@ -133,10 +134,9 @@ class SqliteStore:
         """How many records of memory there are and the sum of their checksums, by table."""
         with self._faults:
             rows: Any = self._readers.mine().execute(
-                "SELECT source, rows, sum FROM tallies WHERE source NOT IN ('seq', 'audit', 'answers', 'tokens') "
-                "ORDER BY source"
+                "SELECT source, rows, sum FROM tallies WHERE source != 'seq' ORDER BY source"
             )
-            return " ".join(f"{source} {count} {total}" for source, count, total in rows)
+            return " ".join(f"{source} {count} {total}" for source, count, total in rows if source not in NOT_MEMORY)
 
     def change_log(self) -> ChangeLog | None:
         return SqliteChangeLog(self.path, self._writer, self._commits)

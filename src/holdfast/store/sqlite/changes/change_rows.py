@@ -9,11 +9,11 @@ import apsw
 import orjson
 
 from holdfast.store.journal.journal_port import JournalPlace
-from holdfast.store.tables import ANSWERS, TABLES, TOKENS
+from holdfast.store.tables import PLACE, TABLES
 
 ANY = ""  # the row that stands for recording at all; no tenant has an empty name
-STAYS = (TOKENS.name, ANSWERS.name)  # of the place, not of the memory
-JOURNALED = tuple(table for table in TABLES if table.name not in STAYS)
+JOURNALED = tuple(table for table in TABLES if table not in PLACE)
+_STAYS = frozenset(table.name for table in PLACE)
 SEED_ROWS = 500  # in one record of a seed or of one that was made of several
 
 _STATE = "SELECT line, number, hash, place, seeded FROM {}.journal WHERE tenant = ?"
@@ -47,7 +47,7 @@ def record_changes(db: apsw.Connection, changed: Iterable[tuple[str, str, int]],
     """Record the rows that a commit changed: tenant, table and number of each."""
     found: dict[str, dict[str, set[int]]] = {}
     for tenant, table, seq in changed:
-        if table not in STAYS:
+        if table not in _STAYS:
             found.setdefault(tenant, {}).setdefault(table, set()).add(seq)
     for tenant, rows in found.items():
         db.execute(_INSERT, (next_place(), tenant, _packed(rows)))

@@ -21,11 +21,11 @@ from holdfast.store.rows import signed64
 from holdfast.store.sqlite.database import BUSY_MS, check_ours, open_reader
 from holdfast.store.sqlite.faults import as_faults
 from holdfast.store.sqlite.vectors.nearest import vector_checksum
-from holdfast.store.tables import TABLES
+from holdfast.store.tables import PLACE as PLACE_TABLES, TABLES
 
 # Of the place, not of the memory: who has access, what was answered, what has still to be published or sent.
 CHANGE_LOG = ("changes", "journal")
-PLACE = ("tokens", "answers", "events", *CHANGE_LOG)
+PLACE = (*(table.name for table in PLACE_TABLES), "events", *CHANGE_LOG)
 RECORDS = tuple(table.name for table in TABLES if table.name not in PLACE)
 # Derived rows that name their tenant, and those whose tenant another table knows.
 DERIVED = (

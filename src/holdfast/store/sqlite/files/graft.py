@@ -35,8 +35,10 @@ from holdfast.store.sqlite.files.copy_rows import (
 from holdfast.store.sqlite.files.derived_data import is_complete, make_derived
 from holdfast.store.sqlite.files.rename_agent import rename_agent
 from holdfast.store.sqlite.integrity import verify_pages, verify_records
+from holdfast.store.tables import ACCESS
 
-KEPT_HERE = ("tokens", "events")  # a token that was revoked must not come back, an event not be published twice
+# A token that was revoked must not come back, an event not be published twice.
+KEPT_HERE = (*(table.name for table in ACCESS), "events")
 
 
 def prepare(

@@ -21,7 +21,7 @@ from holdfast.store.port import Table
 from holdfast.store.rows import shape_of
 from holdfast.store.sqlite.files.copy_rows import tally_again
 from holdfast.store.sqlite.files.derived_data import make_derived
-from holdfast.store.tables import AUDIT, COMMITS, NOTES, SESSIONS, SLOTS, SUMMARIES, TABLES, TOKENS, reflected_key
+from holdfast.store.tables import ACCESS, AUDIT, COMMITS, NOTES, SESSIONS, SLOTS, SUMMARIES, TABLES, reflected_key
 
 # Columns in which sessions are named by their keys.
 _SESSIONS = ("session_id", "session_ids", "source_ids")
@@ -98,7 +98,7 @@ def rename_agent(db: apsw.Connection, old: str, new: str) -> int:
     """
     renaming, changed = AgentRename(old, new), 0
     for table in TABLES:
-        if table not in (AUDIT, TOKENS):
+        if table not in (AUDIT, *ACCESS):
             changed += _rename_rows(db, table, renaming.record)
     if changed:
         tally_again(db)
