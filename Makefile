@@ -160,7 +160,7 @@ pictures: $(DEV_STAMP) weights weights-minilm $(BROWSER)
 	$(BIN)/python tools/terminal_picture.py
 	$(BIN)/python tools/viewer_picture.py
 
-# The pages that are made from the source: docs/operations.md, docs/settings.md, docs/errors.md.
+# The pages that are made from the source: docs/operations.md, docs/settings.md, docs/errors.md; the types of clients/typescript.
 docs: $(DEV_STAMP)
 	$(BIN)/python docs/generate.py
 

@@ -1,6 +1,6 @@
 """Writes docs/operations.md, docs/settings.md and docs/errors.md from the tables in the source, docs/promises.md from
-docs/promises.toml, docs/rooms.svg from the tree, and the table of commands that the command line reads. Run by
-`make docs`.
+docs/promises.toml, docs/rooms.svg from the tree, the table of commands that the command line reads, and the types of
+the TypeScript client. Run by `make docs`.
 
 The pages contain only what the tables contain. tests/test_docs.py fails if they are out of date.
 """
@@ -38,6 +38,8 @@ from holdfast.settings.row import duration
 DOCS = Path(__file__).parent
 PROMISES = DOCS / "promises.toml"
 ROOMS = DOCS.parent / "tools" / "rooms.py"
+TYPES = DOCS.parent / "tools" / "typescript_types.py"
+CLIENT_TYPES = DOCS.parent / "clients" / "typescript" / "src" / "generated.ts"
 INTEGRATIONS = DOCS / "integrations_page.py"
 COMMANDS = DOCS.parent / "src" / "holdfast" / "cli" / TABLE
 MADE = "<!-- Generated from the source by docs/generate.py (`make docs`). Do not edit. -->"
@@ -59,7 +61,13 @@ def main() -> int:
     for name, text in pages().items():
         (DOCS / name).write_text(text, encoding="utf-8")
     COMMANDS.write_bytes(command_table_source.table_text())
+    CLIENT_TYPES.write_text(client_types(), encoding="utf-8")
     return 0
+
+
+def client_types() -> str:
+    """The types of the TypeScript client."""
+    return str(runpy.run_path(str(TYPES))["source"]())
 
 
 # Markdown

@@ -51,6 +51,7 @@ def parts(table: Table) -> Iterator[str]:
     yield "## MCP clients"
     yield _MCP
     yield table(["line to type", "the model is shown"], _tool_sets())
+    yield _ELSEWHERE
     if rows := sorted(_adapters(), key=lambda row: row[0].lower()):
         yield "## Frameworks and wrappers"
         yield "Each is an extra, imported by its own module alone. The module's own text says what it does and what it refuses."
@@ -64,6 +65,14 @@ def parts(table: Table) -> Iterator[str]:
 _MCP = """
 Any client that starts a command: `{"mcpServers": {"holdfast": {"command": "holdfast", "args": ["mcp"]}}}`. Any client that
 speaks HTTP: `http://127.0.0.1:3111/mcp`, with the secret or a token as `Authorization: Bearer …`.
+claude.ai, ChatGPT and others that run elsewhere get in by OAuth: [remote_mcp.md](remote_mcp.md).
+"""
+
+_ELSEWHERE = """
+| from elsewhere | by |
+|---|---|
+| claude.ai, ChatGPT and editors, as a remote MCP server | `HOLDFAST_OAUTH=on` and `https://memory.example.org/mcp`: [remote_mcp.md](remote_mcp.md) |
+| Anthropic's memory tool (`memory_20250818`), from any program | `POST /agentmemory/memory-tool`: [memory_tool.md](memory_tool.md) |
 """
 
 _REST = """

@@ -45,6 +45,10 @@ def test_the_table_of_commands_is_current() -> None:
     assert COMMAND_TABLE.read_bytes() == table_text(), "run make docs"
 
 
+def test_the_types_of_the_typescript_client_are_current() -> None:
+    assert GENERATOR.CLIENT_TYPES.read_text(encoding="utf-8") == GENERATOR.client_types(), "run make docs"
+
+
 def test_the_pages_are_the_same_each_time_they_are_made() -> None:
     assert GENERATOR.pages() == GENERATOR.pages()
 
@@ -53,10 +57,13 @@ def test_making_the_pages_writes_all_of_them(tmp_path: Path, monkeypatch: pytest
     generator = GENERATOR
     monkeypatch.setattr(generator, "DOCS", tmp_path)
     monkeypatch.setattr(generator, "COMMANDS", tmp_path / COMMAND_TABLE.name)
+    monkeypatch.setattr(generator, "CLIENT_TYPES", tmp_path / "generated.ts")
 
     assert generator.main() == 0
 
-    assert sorted(path.name for path in tmp_path.iterdir()) == sorted((*GENERATED, "rooms.svg", COMMAND_TABLE.name))
+    assert sorted(path.name for path in tmp_path.iterdir()) == sorted(
+        (*GENERATED, "rooms.svg", COMMAND_TABLE.name, "generated.ts")
+    )
 
 
 def test_make_docs_runs_the_generator() -> None:

@@ -198,6 +198,8 @@ class Engine:
         with suppress(Fault):  # a disk that is full now: the memory is there, and the log has it
             self._restored = note_restore(self.folder.home, snapshot, self.clock.now_ms(), upto)
         log.warning("%s", FirstRestore(snapshot.id, snapshot.created_at, 0, upto=upto).message)
+        for note in made.journal.notes if made.journal else ():
+            log.warning("%s", note)
         with suppress(Fault):  # the memory is there, whatever the vault answers now
             for warning in fork_notices_of(snapshot_context(ctx), self.settings.vault):
                 log.warning("%s", warning)

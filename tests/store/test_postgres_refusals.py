@@ -128,6 +128,7 @@ def test_a_server_without_a_free_connection(served, server: Cluster) -> None:  #
     [
         ("server does not support SSL, but SSL was required", "no TLS connection"),
         ("SSL error: certificate verify failed", "no TLS connection"),
+        ("received invalid response to SSL negotiation: H", "no PostgreSQL server"),
         ('root certificate file "root.crt" does not exist', "no TLS connection"),
         ("connection timeout expired", "did not respond in time"),
         ("FATAL:  the database system is starting up", "starting or stopping"),

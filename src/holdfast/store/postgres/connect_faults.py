@@ -44,6 +44,7 @@ _ENGLISH = re.compile(
     r"authentication failed|no password supplied|no pg_hba\.conf entry|not permitted to log in"
     r"|(?:role|database) .* does not exist|permission denied for database"
 )
+_NO_POSTGRES = re.compile(r"invalid response to SSL negotiation|expected authentication request")
 _TLS = re.compile(r"\bSSL\b|certificate|root\.crt")
 _NO_ROOM = re.compile(r"too many (?:clients|connections)|remaining connection slots")
 _NO_WRITES = re.compile(r"read-only|hot standby")
@@ -71,6 +72,11 @@ def connect_fault(error: psycopg.OperationalError) -> Fault | None:
         )
     if _NO_WRITES.search(said):
         return takes_no_writes()
+    if _NO_POSTGRES.search(said):
+        return StoreUnreachable(
+            "store: what answers at this address is no PostgreSQL server",
+            hint="Check the host and the port in HOLDFAST_STORE.",
+        )
     if _TLS.search(said):
         return StoreUnreachable(
             "store: no TLS connection to the database server can be made",

@@ -67,11 +67,11 @@ QWEN_EVENTS = {
     "SessionEnd": "session-end",
 }
 CONTINUE_EVENTS = QWEN_EVENTS
-# Stop has no words of the agent, and the transcript that it names is in a form of Droid's own.
 DROID_EVENTS = {
     "SessionStart": "session-start",
     "UserPromptSubmit": "prompt-submit",
     "PostToolUse": "post-tool-use",
+    "Stop": "agent-message",
     "Notification": "notification",
     "SessionEnd": "session-end",
 }
@@ -81,6 +81,7 @@ COPILOT_EVENTS = {
     "userPromptSubmitted": "prompt-submit",
     "postToolUse": "post-tool-use",
     "postToolUseFailure": "post-tool-failure",
+    "agentStop": "agent-message",
     "subagentStop": "subagent-stop",
     "sessionEnd": "session-end",
 }
@@ -247,7 +248,6 @@ TERMINAL_AGENTS: tuple[Agent, ...] = (
         ),
         "github/docs hooks-reference.md and cli-config-dir-reference.md; server and skills tried with 1.0.102",
         also=("copilot-cli", "github-copilot"),
-        hook_notes=("Copilot's hooks have no words of the agent: prompts and tool calls are kept.",),
         skills=below(COPILOT, "skills"),
         project=(".mcp.json", COPILOT_SERVER),
     ),
@@ -284,7 +284,6 @@ TERMINAL_AGENTS: tuple[Agent, ...] = (
         ),
         "the settings loader and hook runner of @factory/cli-linux-x64 0.225.2; server tried with it",
         also=("factory",),
-        hook_notes=("Droid's hooks have no words of the agent: prompts and tool calls are kept.",),
         skills=below(DROID, "skills"),
         project=(".factory/mcp.json", TYPED_SERVERS),
     ),
