@@ -78,6 +78,8 @@ class Settings:
     embedder_seconds: int
     embedder_calls_per_hour: int
     import_roots: tuple[str, ...]
+    page_folders: tuple[str, ...]
+    claude_memory_file: str
     memory_folders: tuple[str, ...]
     snapshot_every: int
     snapshot_before: tuple[str, ...]

@@ -126,4 +126,16 @@ ROWS: tuple[Setting, ...] = (
         "Folders from which transcripts may be imported.",
         words_list,
     ),
+    Setting(
+        "page_folders",
+        "",
+        "Folders in which Markdown files may be shortened, and notes and MEMORY.md be written. Empty: none.",
+        words_list,
+        ("AGENTMEMORY_EXPORT_ROOT",),
+    ),
+    Setting(
+        "claude_memory_file",
+        "",
+        "MEMORY.md of Claude Code that memory_claude_bridge_sync reads and writes. Empty: none.",
+    ),
 )
