@@ -10,6 +10,7 @@ from typing import Any
 import pytest
 from world import World
 
+from holdfast.cli.main import main
 from holdfast.coordination.coordination_repair import ended, repair
 from holdfast.core.errors import Conflict, InvalidRequest, NotFound
 from holdfast.core.model import Caller
@@ -154,3 +155,14 @@ def test_isolated_agents_neither_see_nor_hold_each_others_actions(tmp_path: Path
     assert world.call("next_action", agentId="ben")["suggestion"] is None
     assert lease(world, "acquire", id, "ann")["success"] is True
     world.close()
+
+
+def test_a_command_that_does_not_get_the_lease_exits_with_5(
+    tmp_path: Path, capsysbinary: pytest.CaptureFixture[bytes]
+) -> None:
+    world = World(tmp_path / "m")
+    id = added(world, "Migrate")
+    lease(world, "acquire", id, "ann")
+    world.close()
+    assert main(["lease", "acquire", id, "--agent-id", "ben", "--data", str(tmp_path / "m"), "--json"]) == 5
+    assert b'"heldBy": "ann"' in capsysbinary.readouterr().out

@@ -259,12 +259,12 @@ def _print(row: Row, answer: Any, place: str, *, narrowed: bool) -> None:
 
 
 def _exit_code(answer: Any) -> int:
-    """0, unless the answer is a verification that failed, or says itself that it is an error."""
+    """0, unless the answer is a verification that failed, or says itself that it is an error or a refusal."""
     if isinstance(answer, dict) and answer.get("is_error"):
         return InvalidRequest.exit_code
-    if not isinstance(answer, dict) or answer.get("sound", True):
+    if not isinstance(answer, dict) or (answer.get("sound", True) and answer.get("success", True)):
         return 0
-    return int(answer.get("exitCode", DAMAGED))
+    return int(answer.get("exitCode", 0 if answer.get("sound", True) else DAMAGED))
 
 
 if __name__ == "__main__":
