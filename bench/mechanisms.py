@@ -44,6 +44,7 @@ from holdfast.serve.http.auth import Auth  # noqa: E402
 from holdfast.settings import load  # noqa: E402
 from holdfast.snapshot.chunks.pack_download import fetch_packs  # noqa: E402
 from holdfast.snapshot.repo.context import snapshot_context  # noqa: E402
+from holdfast.snapshot.sources.capture import live_memory  # noqa: E402
 from holdfast.store import quantization  # noqa: E402
 from holdfast.store.port import Condition, Usage  # noqa: E402
 from holdfast.store.quota.running_usage import RunningUsage  # noqa: E402
@@ -323,7 +324,7 @@ def short_list_with_a_token() -> object:
 def shared_many() -> World:
     """Some thousand memories on PostgreSQL."""
     made = World(Path(_folder().name) / "many", store=new_schema())
-    waiting = list(texts(20 * BATCH, 1))
+    waiting = list(texts(5 * BATCH, 1))
     while waiting:
         some, waiting = waiting[:BATCH], waiting[BATCH:]
 
@@ -338,7 +339,9 @@ def shared_many() -> World:
 def capture_all() -> object:
     """A portable file of all of them."""
     with tempfile.TemporaryDirectory() as folder:
-        return shared_many().engine.memory.capture(Path(folder) / "captured.db", "default", check=False)
+        return live_memory(snapshot_context(shared_many().context())).capture(
+            Path(folder) / "captured.db", "default", check=False
+        )
 
 
 _WORD, _PROJECT = next(iter(texts(1, 1))).split()[0], (Condition("project", "=", "small"),)
