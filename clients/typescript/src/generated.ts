@@ -4891,7 +4891,7 @@ export type OauthApproveAnswer = {
   next: string;
 };
 
-/** Check the server's installation: libraries, memory folders, keys, language model and embedder. */
+/** Check the server's installation: libraries, memory folders, keys, language model, embedder and reranker. */
 export type ExamineRequest = {
   /** Agent that owns the records. A token may be bound to one agent. */
   agentId?: string | null;
