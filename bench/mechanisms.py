@@ -30,7 +30,7 @@ sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "tests"))
 
 import numpy as np  # noqa: E402
 from postgres_server import new_schema  # noqa: E402
-from scale import BATCH, fill, memory, put_vectors, texts  # noqa: E402
+from scale import fill, put_vectors, texts  # noqa: E402
 from talk import turn  # noqa: E402
 from vectors import made_seeds, mixed  # noqa: E402
 from world import World  # noqa: E402
@@ -45,11 +45,8 @@ from holdfast.settings import load  # noqa: E402
 from holdfast.snapshot.chunks.pack_download import fetch_packs  # noqa: E402
 from holdfast.snapshot.repo.context import snapshot_context  # noqa: E402
 from holdfast.store import quantization  # noqa: E402
-from holdfast.store.fulltext.parts import Part  # noqa: E402
 from holdfast.store.port import Condition, Usage  # noqa: E402
-from holdfast.store.postgres.group_commit import _Running  # noqa: E402
 from holdfast.store.quota.running_usage import RunningUsage  # noqa: E402
-from holdfast.store.sqlite.group_commit import GroupCommit  # noqa: E402
 from holdfast.store.sqlite.store import SqliteStore  # noqa: E402
 from holdfast.store.tables import MEMORIES  # noqa: E402
 from holdfast.text import excerpt  # noqa: E402
@@ -322,28 +319,6 @@ def short_list_with_a_token() -> object:
     return short_list()
 
 
-@cache
-def shared_many() -> World:
-    """Some thousand memories on PostgreSQL."""
-    made = World(Path(_folder().name) / "many", store=new_schema())
-    waiting = list(texts(20 * BATCH, 1))
-    while waiting:
-        some, waiting = waiting[:BATCH], waiting[BATCH:]
-
-        def write(tx: Any, some: list[str] = some) -> None:
-            for content in some:
-                tx.add(MEMORIES, memory(tx.next_seq("default"), content, "large"))
-
-        made.engine.store.write(write)
-    return made
-
-
-def capture_all() -> object:
-    """A portable file of all of them."""
-    with tempfile.TemporaryDirectory() as folder:
-        return shared_many().engine.memory.capture(Path(folder) / "captured.db", "default", check=False)
-
-
 _WORD, _PROJECT = next(iter(texts(1, 1))).split()[0], (Condition("project", "=", "small"),)
 
 
@@ -362,30 +337,7 @@ def search_a_project() -> object:
     return worded().engine.store.read().words(MEMORIES, "default", [_WORD], _PROJECT, 10)
 
 
-def _unkept_mask(part: Part, term: str, posting: Any) -> Any:
-    mask = np.zeros(len(part.docs), np.bool_)
-    if posting is not None:
-        mask[posting.places] = True
-    return mask
-
-
-def many_writes() -> object:
-    """What the write batcher carries out at once: sixteen requests in one transaction."""
-    world = worded()
-
-    def together(_: Any) -> None:
-        for text in _texts():
-            world.call("remember", content=f"{text} {next(_numbers)}")
-
-    return world.engine.store.write(together, again=True)
-
-
-def lone_write_on_postgres() -> object:
-    return shared().call("remember", content=f"A note {next(_numbers)}")
-
-
-def _with_savepoint(running: Any, run: Any, alone: bool = False) -> Any:
-    return _NESTED(running, run)
+_NO_MASKS = property(lambda part: {}, lambda part, value: None)
 
 
 COMMANDS = "import holdfast.cli.command_table as table; table.listing()"
@@ -406,7 +358,6 @@ def _counted(usage: RunningUsage, tenant: str, count: Callable[[str], Usage]) ->
     return count(tenant)
 
 
-_NESTED = _Running.nested
 CPU, WALL = time.process_time, time.perf_counter
 _STATEMENTS = "learn.statements."
 MECHANISMS: dict[str, tuple[Work, Without, Callable[[], float], int]] = {
@@ -458,20 +409,7 @@ MECHANISMS: dict[str, tuple[Work, Without, Callable[[], float], int]] = {
         31,
     ),
     "tokens kept": (short_list_with_a_token, changed("serve.http.auth.KEPT_SECONDS", 0.0), WALL, 31),
-    "reading ahead": (capture_all, changed("store.postgres.space_copy._ahead", lambda fetch: iter(fetch, [])), WALL, 7),
-    "masks of a scope": (search_a_project, changed("store.fulltext.parts.Part.mask", _unkept_mask), CPU, 31),
-    "no savepoint in a batch": (
-        many_writes,
-        changed("store.sqlite.group_commit.GroupCommit._run_alone", GroupCommit._run),
-        CPU,
-        15,
-    ),
-    "no savepoint for a lone write": (
-        lone_write_on_postgres,
-        changed("store.postgres.group_commit._Running.nested", _with_savepoint),
-        WALL,
-        31,
-    ),
+    "masks of a scope": (search_a_project, changed("store.fulltext.parts.Part.masks", _NO_MASKS), CPU, 31),
     "table of commands": (command_words, _from_declarations, WALL, 9),
 }
 

@@ -24,7 +24,7 @@ from holdfast.core.metrics import Metrics
 from holdfast.core.model import DEFAULT_TENANT, Caller, Event
 from holdfast.core.ports import Clock, Embedder, Entropy, Publisher
 from holdfast.core.system import SystemClock, SystemEntropy
-from holdfast.embedder import embedder_from
+from holdfast.embedder import embedder_from, reranker_from
 from holdfast.remote import summarizer_from
 from holdfast.settings import Settings
 from holdfast.snapshot.bundle.encryption import check_recipients
@@ -96,6 +96,7 @@ class Engine:
         self.entropy = entropy or SystemEntropy()
         self.summarizer = summarizer_from(settings, self.clock, self.entropy)
         self.embedder = embedder or embedder_from(settings, self.clock, self.entropy)
+        self.reranker = reranker_from(settings, self.clock)
         self._started = (self.clock.now_ms(), self.clock.steady())
         self.recalls = RecallCounter()
         self.questions = QuestionLog()
@@ -361,6 +362,7 @@ class Engine:
             caller,
             self.summarizer,
             self.embedder,
+            self.reranker,
             recalls=self.recalls,
             questions=self.questions,
             learning=self.learning,

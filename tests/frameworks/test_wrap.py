@@ -6,6 +6,7 @@ import asyncio
 import json
 import subprocess
 import sys
+import threading
 import warnings
 from collections.abc import Callable, Iterator
 from itertools import count
@@ -22,8 +23,8 @@ from rows import each
 from holdfast.client import Holdfast
 from holdfast.core.errors import InvalidRequest
 from holdfast.user_memory import UserMemory
-from holdfast.wrap import remembering
-from holdfast.wrap.recorder import Options
+from holdfast.wrap import recorder, remembering
+from holdfast.wrap.recorder import Options, Whose
 
 FACT = "The locker code is 4711"
 QUESTION = "what is the locker code?"
@@ -374,8 +375,6 @@ def test_a_server_that_is_down_changes_no_call(api: ApiServer) -> None:
 def test_a_memory_that_does_not_answer_holds_no_call_up_for_longer_than_allowed(
     api: ApiServer, memory: Holdfast
 ) -> None:
-    import threading
-
     let_go = threading.Event()
 
     class Hanging(Broken):
@@ -388,6 +387,26 @@ def test_a_memory_that_does_not_answer_holds_no_call_up_for_longer_than_allowed(
     with pytest.warns(RuntimeWarning, match=r"no answer within 0\.05 s"):
         assert _completions(client, QUESTION) == ANSWER
     let_go.set()
+
+
+def test_turns_wait_for_a_memory_that_is_being_opened(
+    api: ApiServer, memory: Holdfast, user: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    opened = threading.Event()
+
+    def slow(whose: Whose) -> UserMemory:
+        opened.wait(WAIT_SECONDS)
+        return UserMemory(memory, whose.user)
+
+    monkeypatch.setattr(Whose, "opened", slow)
+    monkeypatch.setattr(recorder, "OPEN_SECONDS", 0.05)
+    client = remembering(openai(api), user=user, memory="a folder", options=Options(wait_seconds=0.05))
+    for said in (FACT, QUESTION):
+        assert _completions(client, said) == ANSWER
+    opened.set()
+
+    assert client.flush_memory(WAIT_SECONDS)
+    assert {FACT, QUESTION} < {text for _, text in kept(memory, user)}
 
 
 def test_errors_of_the_api_reach_the_caller(memory: Holdfast, user: str) -> None:

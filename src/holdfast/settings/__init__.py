@@ -73,6 +73,8 @@ class Settings:
     embedder_dims: int
     embedder_url: str
     embedder_key: str | None
+    reranker: str
+    reranker_path: str
     embedder_seconds: int
     embedder_calls_per_hour: int
     import_roots: tuple[str, ...]

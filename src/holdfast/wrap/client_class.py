@@ -138,7 +138,8 @@ class _Call:
         try:
             return self.asked.result(self.recorder.wait_seconds) if self.asked else []
         except TimeoutError:
-            return self._late()
+            self.recorder.late()
+            return []
 
     async def awaited(self) -> list[Found]:
         """The same, without holding up other tasks."""
@@ -146,11 +147,8 @@ class _Call:
             asked = asyncio.wrap_future(self.asked) if self.asked else None
             return await asyncio.wait_for(asked, self.recorder.wait_seconds) if asked else []
         except TimeoutError:
-            return self._late()
-
-    def _late(self) -> list[Found]:
-        self.recorder.failed(TimeoutError(f"no answer within {self.recorder.wait_seconds:g} s"))
-        return []
+            self.recorder.late()
+            return []
 
     def put_in(self, found: list[Found]) -> None:
         """Change the request, if something is known that it does not say, and keep the user's turn."""

@@ -65,8 +65,9 @@ class Recorder:
         self._resting_until = 0.0
         self._warned = False
         self._shown: OrderedDict[str, frozenset[str]] = OrderedDict()
-        self._lock = threading.Lock()
+        self._lock, self._opening = threading.Lock(), threading.Lock()
         self._user: UserMemory | None = None
+        self._waited_for_it = False  # a call did, while the memory was being opened
         self._reading, self._writing = _Worker(self._run), _Worker(self._run)
         if not isinstance(whose.memory, Holdfast):
             self._reading.put(lambda _: None)  # opens the memory before the first call asks
@@ -78,9 +79,11 @@ class Recorder:
         return self.options.wait_seconds if self._user else max(self.options.wait_seconds, OPEN_SECONDS)
 
     def recall(self, query: str) -> Future[list[Found]]:
-        """What is known that answers a turn; nothing while the memory rests after a failure."""
+        """What is known that answers a turn; nothing while the memory rests after a failure, or is still being opened
+        when a call has waited for that already."""
         answer: Future[list[Found]] = Future()
-        if self._is_resting() or not self._reading.put(partial(_find, answer, query, self.options)):
+        opening = self._user is None and self._waited_for_it
+        if opening or self._is_resting() or not self._reading.put(partial(_find, answer, query, self.options)):
             answer.set_result([])
         return answer
 
@@ -104,6 +107,13 @@ class Recorder:
         if text.strip() and not self._is_resting():
             self._writing.put(partial(_keep, role, text[:MOST_CHARS]))
 
+    def late(self) -> None:
+        """The memory did not answer in time. One that is being opened has not failed: turns wait for it."""
+        if self._user is None:
+            self._waited_for_it = True
+        else:
+            self.failed(TimeoutError(f"no answer within {self.wait_seconds:g} s"))
+
     def failed(self, error: BaseException) -> None:
         """Rest after a failure, and warn once. No text of a turn is named."""
         self._resting_until = self._clock.steady() + PAUSE_SECONDS
@@ -117,7 +127,10 @@ class Recorder:
             )
 
     def flush(self, seconds: float = FLUSH_SECONDS) -> bool:
-        """Wait until everything that was said is kept; whether it is."""
+        """Wait until everything that was said is kept; whether it is. Nothing is waited for while the memory cannot be
+        opened."""
+        if self._user is None and self._is_resting():
+            return False
         done = threading.Event()
         return self._writing.put(lambda _: done.set()) and done.wait(seconds)
 
@@ -132,7 +145,7 @@ class Recorder:
 
     def _run(self, job: Job) -> None:
         try:
-            with self._lock:
+            with self._opening:
                 self._user = self._user or self._whose.opened()
             job(self._user)
         except Exception as error:  # noqa: BLE001 - the application's calls go on, whatever the memory has
