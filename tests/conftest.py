@@ -15,6 +15,8 @@ import pytest
 from engines import ENGINES, POSTGRES, SQLITE, choose, chosen, on_engine
 from hub_server import HubServer
 from hypothesis import HealthCheck, settings
+from hypothesis.internal.conjecture.providers import HypothesisProvider
+from hypothesis.internal.constants_ast import Constants
 from object_server import ObjectServer
 from small_disks import disk_of
 from world import World
@@ -25,6 +27,9 @@ ANY_PACE = settings(deadline=None, suppress_health_check=[HealthCheck.too_slow, 
 settings.register_profile("steady", ANY_PACE, derandomize=True)
 settings.register_profile("search", ANY_PACE, max_examples=1_000)
 settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE", "steady"))
+# It would also draw from the constants of all modules that happen to be loaded: the examples of a test would depend on
+# the tests before it, and to read 700 modules takes a process two seconds in a fresh tree.
+HypothesisProvider._local_constants = Constants()  # type: ignore[method-assign, assignment]
 
 # Hundreds of tests start a process of their own, and compiling what it imports would take a second each time. So the
 # source is compiled first; the processes themselves write no modules, as some tests count their system calls.

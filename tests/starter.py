@@ -12,6 +12,7 @@ import gc
 import io
 import json
 import os
+import runpy
 import select
 import signal
 import socket
@@ -19,8 +20,10 @@ import subprocess
 import sys
 import tempfile
 import time
+from collections.abc import Callable
 from contextlib import suppress
-from typing import Any, NoReturn
+from functools import cache
+from typing import Any, NoReturn, TypeAlias
 
 import holdfast.cli.command_table
 import holdfast.cli.commands.parsers
@@ -33,14 +36,16 @@ from holdfast.cli.main import main
 from holdfast.core.model import Json
 from holdfast.local import launcher
 
+Main: TypeAlias = Callable[[list[str]], int]
+
 MOST_BYTES = 1 << 20
 SHELL = ["/bin/sh", "-c", launcher._DETACH]
 PYTHON = 4  # words before those of the command: the interpreter and its options
 _run = subprocess.run
 
 
-def words_of_a_child(control: socket.socket, launches: socket.socket) -> list[str]:
-    """Fork for each request. Returns in the children alone, with the words of their command."""
+def work_of_a_child(control: socket.socket, launches: socket.socket) -> tuple[Main, list[str]]:
+    """Fork for each request. Returns in the children alone, with what they run and its words."""
     children: dict[int, socket.socket] = {}
     woken, wake = socket.socketpair()
     wake.setblocking(False)
@@ -65,6 +70,7 @@ def words_of_a_child(control: socket.socket, launches: socket.socket) -> list[st
             continue
         if request["words"][:1] == ["mcp"]:
             import holdfast.serve.mcp.stdio  # noqa: F401 - takes as long again, so only where it is wanted
+        run = _main_of(request.get("script", ""))
         if pid := os.fork():
             for file in files:
                 os.close(file)
@@ -79,7 +85,13 @@ def words_of_a_child(control: socket.socket, launches: socket.socket) -> list[st
         for inherited in (control, launches, woken, wake, status, *children.values()):
             inherited.close()
         _become(request, files)
-        return list(request["words"])
+        return run, list(request["words"])
+
+
+@cache
+def _main_of(script: str) -> Main:
+    """The command, or `main` of a program of the tests. What that imports is loaded here, once."""
+    return runpy.run_path(script, run_name="work")["main"] if script else main
 
 
 def _request(control: socket.socket) -> tuple[Json, list[int]]:
@@ -154,4 +166,5 @@ if __name__ == "__main__":
     listening.bind(f"\0holdfast-starter-{os.getpid()}".encode())  # no file: the name ends with this process
     listening.listen()
     subprocess.run = launching(listening.getsockname())
-    sys.exit(main(words_of_a_child(socket.socket(fileno=int(sys.argv[1])), listening)))
+    run, words = work_of_a_child(socket.socket(fileno=int(sys.argv[1])), listening)
+    sys.exit(run(words))

@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import importlib
 import re
+import sys
 import tomllib
 import zipfile
 from pathlib import Path
 
 import pytest
+from hypothesis import given, settings, strategies as st
 from rows import each
 from scripts import load_script
 
@@ -55,6 +58,29 @@ def test_the_index_of_decisions_names_every_page() -> None:
     named = re.findall(r"^\| \[(\S+)\]", _text("docs/decisions/README.md"), re.MULTILINE)
 
     assert sorted(named) == [page.name for page in DECISIONS]
+
+
+def _examples() -> list[str]:
+    drawn: list[str] = []
+
+    @given(st.lists(st.text(), min_size=8).map(str))
+    @settings(derandomize=True, database=None)
+    def draw(text: str) -> None:
+        drawn.append(text)
+
+    draw()
+    return drawn
+
+
+def test_the_examples_of_a_test_do_not_depend_on_what_was_loaded_before(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    before = _examples()
+    (tmp_path / "loaded_later.py").write_text(f"WORDS = {[f'word {number}' for number in range(500)]}")
+    monkeypatch.syspath_prepend(str(tmp_path))
+    monkeypatch.setitem(sys.modules, "loaded_later", importlib.import_module("loaded_later"))
+
+    assert _examples() == before
 
 
 def test_every_file_that_the_guide_names_exists() -> None:

@@ -416,6 +416,7 @@ BROAD = {
     "holdfast.cli.main.main": "the command-line edge",
     "holdfast.cli.hook.hook_command.run_hook": "the edge to the agent, whose work must go on",
     "holdfast.cli.hook.hook_command.hook_main": "as above; a closed pipe is no reason to stop the agent",
+    "holdfast.wrap.recorder._run": "the edge to an application, whose own calls go on whatever the memory has",
     "holdfast.store.postgres.group_commit.run": "as below",
     "holdfast.store.postgres.shared.membership._loop": "a bug at one notice must not end all later ones",
     "holdfast.store.sqlite.group_commit._attempt": "handed to the thread that asked, which raises it",

@@ -15,7 +15,7 @@ from rows import each
 ROOT = Path(__file__).parents[1]
 PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))
 EXTRAS: dict[str, list[str]] = PROJECT["project"]["optional-dependencies"]
-FILES = ("base", "build", "dev", "embed")
+FILES = ("base", "build", "dev", "embed", "frameworks")
 
 Pins = dict[str, list[Requirement]]
 
@@ -75,7 +75,9 @@ def test_a_file_names_no_index_and_no_place_of_the_machine_that_wrote_it(name: s
     assert re.findall(r"^.*(?:://|--index|--extra-index|--find-links|(?:^|\s)/\w).*$", _text(name), re.MULTILINE) == []
 
 
-@each("name, extras", [("base", ()), ("embed", ("embed",)), ("dev", ("embed", "dev"))])
+@each("name, extras", [
+    ("base", ()), ("embed", ("embed",)), ("dev", ("embed", "dev")), ("frameworks", ("frameworks",)),
+])  # fmt: skip
 def test_a_file_has_every_requirement_of_the_project_in_its_range(name: str, extras: tuple[str, ...]) -> None:
     pins = _pins(name)
     for requirement in _declared(*extras):
@@ -83,6 +85,12 @@ def test_a_file_has_every_requirement_of_the_project_in_its_range(name: str, ext
         assert pinned, f"{requirement.name} is not in requirements/{name}.txt: run make lock"
         for pin in pinned:
             assert requirement.specifier.contains(_version(pin)), f"{pin} is not {requirement}: run make lock"
+
+
+def test_every_framework_is_tried_in_its_newest_version() -> None:
+    newest = (ROOT / "requirements" / "frameworks.in").read_text(encoding="utf-8").split()
+
+    assert sorted(newest) == sorted({one.name for one in _declared("frameworks")} - {one.name for one in _declared()})
 
 
 def test_what_builds_the_project_is_in_the_range_of_its_build_system() -> None:

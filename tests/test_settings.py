@@ -49,6 +49,7 @@ _WORDS = {
     "recall_keep": ("ALL", "all"),
     "llm": ("none", "none"),
     "embedder": ("Local", "local"),
+    "reranker": ("None", "none"),
     "log_level": ("DEBUG", "debug"),
     "store": (" postgresql://user:word@db/memory ", "postgresql://user:word@db/memory"),
     "public_url": ("https://Memory.Example.org:8443/ ", "https://memory.example.org:8443"),

@@ -27,15 +27,15 @@ READ_AT_START = ("PYTHON", "LC_", "LANG", "LD_", "OMP_", "OPENBLAS_")
 
 
 class WarmProcess(subprocess.Popen[str]):
-    """`subprocess.Popen` of the command with these words. One that is `held` begins with `go`."""
+    """`subprocess.Popen` of the command with these words, or of `main` of a script. One that is `held` begins with `go`."""
 
     # Of Popen, which keeps them to itself.
     _close_pipe_fds: Any
     _handle_exitstatus: Any
     _waitpid_lock: Any
 
-    def __init__(self, words: Sequence[str], *, held: bool = False, **given: Any):
-        self._held = held
+    def __init__(self, words: Sequence[str], *, script: Path | None = None, held: bool = False, **given: Any):
+        self._script, self._held = script, held
         super().__init__(words, text=True, **given)
 
     # Their places among the arguments of Popen._execute_child.
@@ -49,6 +49,7 @@ class WarmProcess(subprocess.Popen[str]):
             "environ": dict(os.environ if given[self._ENVIRON] is None else given[self._ENVIRON]),
             "session": given[self._SESSION],
             "held": self._held,
+            "script": str(self._script or ""),
         }
         self._status, theirs = socket.socketpair()
         with theirs:

@@ -70,7 +70,7 @@ class World:
     def context(self, caller: Caller | None = None) -> CallContext:
         return self.engine.context(caller or Caller())
 
-    def call(self, operation: str, caller: Caller | None = None, **arguments: Any) -> Any:
+    def call(self, operation: str, /, caller: Caller | None = None, **arguments: Any) -> Any:
         return BY_NAME[operation].call(self.context(caller), arguments)
 
     def found(self, query: str, caller: Caller | None = None, **bounds: Any) -> list[str]:

@@ -26,12 +26,14 @@ LEVELS: Levels = (
     ("context", "embedder", "colony", "transport"),
     ("daemon", "projects"),
     ("intake", "recall", "learn", "snapshot"),
+    ("coordination", "pages"),
     ("engine",),
     ("ops",),
     ("connection",),
     ("client_snapshots",),
     ("client",),
-    ("serve", "cli", "integrations"),
+    ("user_memory",),
+    ("serve", "cli", "integrations", "wrap"),
     ("holdfast",),  # the package itself: public names only
 )
 
@@ -91,7 +93,7 @@ INSIDE: dict[str, Levels] = {
     "ops": (
         ("framework",),
         ("query", "oauth"),
-        ("records", "snapshots", "foreign"),
+        ("records", "snapshots", "foreign", "coordination"),
         ("server",),
         ("registry",),
         ("openapi",),

@@ -19,7 +19,7 @@ from holdfast.core.background import (
 from holdfast.core.errors import Forbidden, InvalidRequest
 from holdfast.core.metrics import Metrics
 from holdfast.core.model import EVERYBODY, WORK_DOMAINS, AuditEntry, Caller, Event, Json, Lifecycle, Memory
-from holdfast.core.ports import Clock, Embedder, Entropy, Summarizer
+from holdfast.core.ports import Clock, Embedder, Entropy, Reranker, Summarizer
 from holdfast.core.session_keys import needs_own_key, own_session
 from holdfast.protocol.access import AUDIENCE, MemoryFacts, Viewer, may_see, viewer_keys
 from holdfast.protocol.origin import UMOInfo
@@ -71,6 +71,7 @@ class CallContext:
     caller: Caller
     summarizer: Summarizer | None = None
     embedder: Embedder | None = None
+    reranker: Reranker | None = None
     asked: str | None = None  # the agent that the request names
     redacted: tuple[str, ...] = ()  # kinds of secrets that were taken out of the request
     whole: bool = False  # background work of the server itself: sees the whole tenant

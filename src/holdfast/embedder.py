@@ -1,11 +1,21 @@
-"""Chooses the embedder that the settings name, on this machine or behind an API."""
+"""Chooses the embedder that the settings name, on this machine or behind an API, and the reranker beside it."""
 
 from __future__ import annotations
 
 import time
 
 from holdfast.core.ports import Clock, Embedder, Entropy
-from holdfast.index import GTE_SMALL, LOCAL_MODELS, MINILM, Fetch, LocalEmbedder, LocalModel, WeightFolders
+from holdfast.index import (
+    GTE_SMALL,
+    LOCAL_MODELS,
+    MINILM,
+    RERANKER,
+    Fetch,
+    LocalEmbedder,
+    LocalModel,
+    LocalReranker,
+    WeightFolders,
+)
 from holdfast.remote import Download, remote_embedder_from
 from holdfast.remote.endpoint import Pause
 from holdfast.settings import Settings
@@ -24,6 +34,14 @@ def embedder_from(settings: Settings, clock: Clock, entropy: Entropy, *, pause: 
     if model := LOCAL_MODELS.get(settings.embedder):
         return LocalEmbedder(_places(model, settings, clock, entropy), clock)
     return remote_embedder_from(settings, clock, entropy, pause=pause)
+
+
+def reranker_from(settings: Settings, clock: Clock) -> LocalReranker | None:
+    """The reranker, if it is wanted and its files are on this machine. Loads nothing yet."""
+    if settings.reranker == "none" or settings.embedder == "none":
+        return None
+    places = WeightFolders(RERANKER, settings.reranker_path, settings.folder / "models" / RERANKER.downloads)
+    return LocalReranker(RERANKER, places, clock) if settings.reranker_path or places.are_here() else None
 
 
 def _best_here(settings: Settings, clock: Clock, entropy: Entropy) -> WeightFolders:

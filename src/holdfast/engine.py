@@ -24,7 +24,7 @@ from holdfast.core.metrics import Metrics
 from holdfast.core.model import DEFAULT_TENANT, Caller, Event
 from holdfast.core.ports import Clock, Embedder, Entropy, Publisher
 from holdfast.core.system import SystemClock, SystemEntropy
-from holdfast.embedder import embedder_from
+from holdfast.embedder import embedder_from, reranker_from
 from holdfast.remote import summarizer_from
 from holdfast.settings import Settings
 from holdfast.snapshot.bundle.encryption import check_recipients
@@ -96,6 +96,7 @@ class Engine:
         self.entropy = entropy or SystemEntropy()
         self.summarizer = summarizer_from(settings, self.clock, self.entropy)
         self.embedder = embedder or embedder_from(settings, self.clock, self.entropy)
+        self.reranker = reranker_from(settings, self.clock)
         self._started = (self.clock.now_ms(), self.clock.steady())
         self.recalls = RecallCounter()
         self.questions = QuestionLog()
@@ -197,6 +198,8 @@ class Engine:
         with suppress(Fault):  # a disk that is full now: the memory is there, and the log has it
             self._restored = note_restore(self.folder.home, snapshot, self.clock.now_ms(), upto)
         log.warning("%s", FirstRestore(snapshot.id, snapshot.created_at, 0, upto=upto).message)
+        for note in made.journal.notes if made.journal else ():
+            log.warning("%s", note)
         with suppress(Fault):  # the memory is there, whatever the vault answers now
             for warning in fork_notices_of(snapshot_context(ctx), self.settings.vault):
                 log.warning("%s", warning)
@@ -359,6 +362,7 @@ class Engine:
             caller,
             self.summarizer,
             self.embedder,
+            self.reranker,
             recalls=self.recalls,
             questions=self.questions,
             learning=self.learning,

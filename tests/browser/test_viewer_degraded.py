@@ -11,12 +11,13 @@ from processes import Server, run
 from viewing import Watch, open_panel
 
 TOLD = "What to do"
+ONE_TAB = True
 
 
 def test_a_memory_that_is_still_in_the_vault_is_told_on_the_dashboard(
-    watched: Callable[..., tuple[Page, Watch]], served: Callable[..., Server], tmp_path: Path
+    watch: Watch, served: Callable[..., Server], tmp_path: Path
 ) -> None:
-    page, watch = watched()
+    page = watch.page
     watch.expected.append("503")  # what the other panels are answered
     server = served(tmp_path / "memory", HOLDFAST_VAULT=str(tmp_path / "vault"))
     open_panel(page, server.url)
@@ -41,12 +42,12 @@ def test_a_damaged_memory_is_told_on_the_dashboard(page: Page, served: Callable[
 
 
 def test_a_memory_that_cannot_be_opened_is_not_called_empty(
-    watched: Callable[..., tuple[Page, Watch]], served: Callable[..., Server], tmp_path: Path
+    watch: Watch, served: Callable[..., Server], tmp_path: Path
 ) -> None:
     home = tmp_path / "memory"
     assert run(home, "remember", "The amber cabinet holds the spare fuses").returncode == 0
     break_header(live_database(home))
-    page, watch = watched()
+    page = watch.page
     watch.expected.append("500")  # what the other panels are answered
     server = served(home)
     open_panel(page, server.url)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable
 from pathlib import Path
+from typing import Literal
 
 import pytest
 from playwright.sync_api import Page, Request, expect
@@ -17,6 +18,7 @@ import holdfast.viewer
 MAX_FIRST_VIEW = 300_000
 WORDS = sorted(path.stem for path in (Path(holdfast.viewer.__file__).parent / "words").glob("*.js"))
 Watched = Callable[..., tuple[Page, Watch]]
+ONE_TAB = True
 
 
 def test_an_empty_memory_says_what_to_do_first(page: Page, server: Server) -> None:
@@ -28,7 +30,8 @@ def test_an_empty_memory_says_what_to_do_first(page: Page, server: Server) -> No
         expect(page.locator(".empty code")).to_contain_text("holdfast")
 
 
-def test_the_first_view_is_small(page: Page, server: Server) -> None:
+def test_the_first_view_is_small(watched: Watched, server: Server) -> None:
+    page, _ = watched()  # which has kept no file of the viewer
     fill(server)
     finished: list[Request] = []
     page.on("requestfinished", lambda one: finished.append(one))  # a method of a list cannot be wrapped
@@ -123,9 +126,9 @@ def places(text: str) -> frozenset[str]:
     [("light", "auto", False), ("dark", "auto", True), ("dark", "light", False), ("light", "dark", True)],
 )
 def test_it_is_light_or_dark_as_the_system_says_unless_chosen(
-    watched: Watched, server: Server, scheme: str, chosen: str, dark: bool
+    page: Page, server: Server, scheme: Literal["light", "dark"], chosen: str, dark: bool
 ) -> None:
-    page, _ = watched(color_scheme=scheme)
+    page.emulate_media(color_scheme=scheme)
     open_panel(page, server.url)
     page.get_by_role("combobox", name="Appearance").select_option(chosen)
     page.wait_for_function(  # colours fade
@@ -133,8 +136,8 @@ def test_it_is_light_or_dark_as_the_system_says_unless_chosen(
     )
 
 
-def test_nothing_is_wider_than_a_phone(watched: Watched, server: Server) -> None:
-    page, _ = watched(viewport=PHONE)
+def test_nothing_is_wider_than_a_phone(page: Page, server: Server) -> None:
+    page.set_viewport_size(PHONE)
     for panel in panels():
         open_panel(page, server.url, panel)
         assert page.evaluate("document.scrollingElement.scrollWidth") <= PHONE["width"], panel

@@ -88,6 +88,11 @@ class Trapped:
         assert [one for one in found["links"] if not re.match(r"(#|/viewer/)", one)] == []
         self.read += found["text"]
 
+    def unread(self) -> list[str]:
+        """The payloads that were not seen as text so far."""
+        read = _stripped(self.read)
+        return [bad for bad in PAYLOADS if _stripped(bad) not in read]
+
 
 def _stripped(text: str) -> str:
     return re.sub(r"\s+", "", text)
@@ -160,8 +165,9 @@ def _store_snapshots(memory: Filling) -> None:
         label += bad[:LABEL_CHARS]
 
 
-@pytest.fixture
-def trapped(browser: Browser, hostile: Server) -> Iterator[Trapped]:
+@pytest.fixture(scope="module")
+def signed_in(browser: Browser, hostile: Server) -> Iterator[Trapped]:
+    """One page for the tests of this file: to load and sign in takes longer than most of them."""
     context = browser.new_context(viewport=WIDE, locale="en-GB", timezone_id="UTC")
     page = context.new_page()
     trapped = Trapped(page, hostile.url)
@@ -170,9 +176,16 @@ def trapped(browser: Browser, hostile: Server) -> Iterator[Trapped]:
     page.get_by_role("button", name="Sign in").click()
     page.locator(".live.on").wait_for()
     yield trapped
-    trapped.check()
     context.close()
-    assert trapped.watch.wrong == []
+
+
+@pytest.fixture
+def trapped(signed_in: Trapped) -> Iterator[Trapped]:
+    signed_in.read, signed_in.watch.expected = "", []
+    yield signed_in
+    signed_in.settle()
+    signed_in.check()
+    assert signed_in.watch.wrong == []
 
 
 def _all_rows(trapped: Trapped, listbox: str) -> None:
@@ -223,7 +236,7 @@ def test_every_memory_shows_its_payload_as_text(trapped: Trapped, hostile: Serve
         trapped.page.locator(".reading .facts .code").filter(has_text=id).wait_for()
         trapped.check()
 
-    assert [bad for bad in PAYLOADS if _stripped(bad) not in _stripped(trapped.read)] == []
+    assert trapped.unread() == []
 
 
 def test_a_search_shows_payloads_as_text(trapped: Trapped) -> None:
@@ -241,7 +254,7 @@ def test_every_session_shows_its_payload_as_text(trapped: Trapped, hostile: Serv
         trapped.settle()
         trapped.check()
 
-    assert [bad for bad in PAYLOADS if _stripped(bad) not in _stripped(trapped.read)] == []
+    assert trapped.unread() == []
 
 
 def test_every_frame_of_a_replay_shows_its_payload_as_text(trapped: Trapped, hostile: Server) -> None:
@@ -257,7 +270,7 @@ def test_every_frame_of_a_replay_shows_its_payload_as_text(trapped: Trapped, hos
         trapped.page.keyboard.press("ArrowLeft")
         trapped.check()
 
-    assert [bad for bad in PAYLOADS if _stripped(bad) not in _stripped(trapped.read)] == []
+    assert trapped.unread() == []
 
 
 def test_the_timeline_shows_payloads_as_text(trapped: Trapped) -> None:
@@ -275,7 +288,7 @@ def test_lessons_show_payloads_as_text(trapped: Trapped) -> None:
     trapped.page.locator(".lesson").nth(59).wait_for()
     trapped.check()
 
-    assert [bad for bad in PAYLOADS if _stripped(bad) not in _stripped(trapped.read)] == []
+    assert trapped.unread() == []
 
 
 def test_every_slot_shows_its_payload_as_text(trapped: Trapped) -> None:
@@ -285,7 +298,7 @@ def test_every_slot_shows_its_payload_as_text(trapped: Trapped) -> None:
         trapped.page.get_by_role("form", name=f"slot_{number}", exact=True).wait_for()
         trapped.check()
 
-    assert [bad for bad in PAYLOADS if _stripped(bad) not in _stripped(trapped.read)] == []
+    assert trapped.unread() == []
 
 
 def test_actions_show_payloads_as_text(trapped: Trapped) -> None:
@@ -299,7 +312,7 @@ def test_actions_show_payloads_as_text(trapped: Trapped) -> None:
         trapped.check()
         trapped.page.keyboard.press("Escape")
 
-    assert [bad for bad in PAYLOADS if _stripped(bad) not in _stripped(trapped.read)] == []
+    assert trapped.unread() == []
 
 
 def test_the_audit_log_shows_payloads_as_text(trapped: Trapped) -> None:
@@ -308,7 +321,7 @@ def test_the_audit_log_shows_payloads_as_text(trapped: Trapped) -> None:
     trapped.page.get_by_role("listbox", name="Audit").get_by_role("option").first.click()
     trapped.check()
 
-    assert [bad for bad in PAYLOADS if _stripped(bad) not in _stripped(trapped.read)] == []
+    assert trapped.unread() == []
 
 
 def test_the_graph_shows_payloads_as_text(trapped: Trapped) -> None:
@@ -321,7 +334,7 @@ def test_the_graph_shows_payloads_as_text(trapped: Trapped) -> None:
         trapped.page.get_by_role("listbox").nth(1).wait_for()
         trapped.check()
 
-    assert [bad for bad in PAYLOADS if _stripped(bad) not in _stripped(trapped.read)] == []
+    assert trapped.unread() == []
 
 
 def test_snapshots_show_payloads_as_text(trapped: Trapped, hostile: Server) -> None:
@@ -329,7 +342,7 @@ def test_snapshots_show_payloads_as_text(trapped: Trapped, hostile: Server) -> N
     trapped.open("snapshots")
     trapped.page.get_by_role("row").nth(len(ids)).wait_for()
     trapped.check()
-    assert [bad for bad in PAYLOADS if _stripped(bad) not in _stripped(trapped.read)] == []
+    assert trapped.unread() == []
 
     trapped.go("snapshots", id=ids[0])
     trapped.page.get_by_role("article").get_by_role("button", name="Search inside").click()

@@ -14,6 +14,8 @@ from samples import remember
 from viewing import Watch, open_panel, rows
 from wire import BROKEN, Wire
 
+ONE_TAB = True
+
 
 @pytest.fixture
 def wire(server: Server) -> Iterator[Wire]:

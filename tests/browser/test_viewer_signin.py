@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 
 import httpx
 import pytest
@@ -13,7 +13,7 @@ from wire import Wire
 
 SECRET = "the-harbour-masters-own-secret-2026"
 REFUSED = "the server responded with a status of 401"
-Watched = Callable[..., tuple[Page, Watch]]
+ONE_TAB = True
 
 
 @pytest.fixture(scope="module")
@@ -63,6 +63,7 @@ def test_the_token_is_in_the_tab_alone(page: Page, locked: Server) -> None:
     other = page.context.new_page()
     other.goto(f"{locked.url}/viewer")
     expect(other.get_by_label("Secret or token")).to_be_visible()
+    other.close()
 
 
 def test_signing_out_forgets_the_token(page: Page, locked: Server) -> None:

@@ -8,7 +8,7 @@ from pathlib import Path
 from urllib.parse import urlsplit
 
 from patience import WAIT_SECONDS
-from playwright.sync_api import ConsoleMessage, Dialog, Error, Locator, Page, Request
+from playwright.sync_api import ConsoleMessage, Dialog, Error, Locator, Page, Request, ViewportSize
 
 import holdfast.viewer
 
@@ -21,8 +21,8 @@ FLAGS = (
 )
 SHOTS = Path(__file__).parents[2] / "docs" / "viewer"
 PATIENCE_MS = 500 * WAIT_SECONDS  # half of it: some tests wait for two things
-WIDE = {"width": 1280, "height": 800}
-PHONE = {"width": 390, "height": 844}
+WIDE: ViewportSize = {"width": 1280, "height": 800}
+PHONE: ViewportSize = {"width": 390, "height": 844}
 
 
 class Watch:
@@ -42,6 +42,8 @@ class Watch:
         self.page.unroute_all(behavior="ignoreErrors")
         self.page.evaluate("() => { if (location.host) { localStorage.clear(); sessionStorage.clear(); } }")
         self.page.goto("about:blank")
+        self.page.emulate_media(color_scheme="light")
+        self.page.set_viewport_size(WIDE)
         self.page.remove_listener("console", self._console)
         self.page.remove_listener("pageerror", self._page_error)
         self.page.remove_listener("request", self._request)

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 from connect_homes import USED, everything, fill, make_place
 
-from holdfast.cli.connect import AGENTS, connect_all
+from holdfast.cli.connect import AGENTS, apply, connect_all, plan
 from holdfast.cli.main import main
 from holdfast.core.errors import StorageFull
 
@@ -59,7 +59,13 @@ def test_an_agent_whose_file_is_broken_is_left_out_and_named(home: Path) -> None
     assert "secret-value" not in note
 
 
-def test_a_full_disk_in_the_midst_takes_back_what_was_written(home: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+@pytest.mark.parametrize("connected", [False, True], ids=["nothing was", "one was connected before"])
+def test_a_full_disk_in_the_midst_leaves_all_as_it_was(
+    home: Path, monkeypatch: pytest.MonkeyPatch, connected: bool
+) -> None:
+    if connected:
+        apply(plan("hermes", make_place(home, command=Path("/old/holdfast"))))
+        apply(plan("goose", make_place(home, command=Path("/old/holdfast"))))
     before, real = everything(home), os.replace
 
     def replace(source: str, target: Path) -> None:

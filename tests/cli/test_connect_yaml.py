@@ -139,6 +139,12 @@ def test_an_item_of_a_list_comes_in_and_goes_again(text: str) -> None:
         ("key: !secret x\n", "not valid YAML \\(at line 1\\)"),
         ("a: 1\n...\n", "cannot be edited separately"),
         ("day: 2026-99-99\n", "cannot be read"),
+        ("a: &a [*a]\n", "aliases repeat too much"),
+        (
+            "a: &a [1, 2]\n"
+            + "".join(f"k{n}: &k{n} [{', '.join([f'*k{n - 1}' if n else '*a'] * 9)}]\n" for n in range(9)),
+            "aliases",
+        ),
     ],
 )
 def test_a_text_that_cannot_be_edited_is_refused_with_its_line(text: str, why: str) -> None:

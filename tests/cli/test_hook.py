@@ -19,6 +19,7 @@ from rows import each
 
 from holdfast.cli.hook.git import commit_at
 from holdfast.cli.hook.hook_command import EVENTS, HookOutcome, hook_main, run_hook, server
+from holdfast.cli.hook.hook_events import is_taken
 
 RECORDED = json.loads(Path(__file__).with_name("hook_calls.json").read_text(encoding="utf-8"))["runs"]
 # Each needs more than its payload: a transcript or a repository on disk, or it is where Holdfast differs.
@@ -463,13 +464,20 @@ def test_a_request_without_a_body_is_sent_empty(listening: tuple[str, list[dict[
     assert (seen[0]["body"], seen[0]["auth"]) == (b"", None)
 
 
+def test_an_event_that_a_server_does_not_let_in_is_not_taken(listening: tuple[str, list[dict[str, Any]]]) -> None:
+    answer = server(listening[0], "no longer one")("POST", "/refuse", {}, 5)
+    assert answer is not None
+    assert answer["denied"]
+    assert not is_taken(answer)
+
+
 def test_what_the_server_will_never_take_is_answered_as_refused(
     listening: tuple[str, list[dict[str, Any]]],
 ) -> None:
     assert server(listening[0], None)("POST", "/invalid", {}, 5) == {"refused": 400}
 
 
-@pytest.mark.parametrize("path", ["/refuse", "/redirect", "/list"])
+@pytest.mark.parametrize("path", ["/redirect", "/list"])
 def test_an_answer_that_is_no_use_counts_as_none(listening: tuple[str, list[dict[str, Any]]], path: str) -> None:
     url, seen = listening
     assert server(url, "s3cret")("POST", path, {}, 5) is None

@@ -19,6 +19,7 @@ from patience import WAIT_SECONDS, until
 from small_disks import disk_of
 from world import running
 
+from holdfast.cli.commands.doctor import examine
 from holdfast.cli.connect.agents import AGENTS
 from holdfast.cli.connect.config_entries import JsonHooks
 from holdfast.cli.hook import hook_events, server_address, transcript_position
@@ -28,7 +29,7 @@ from holdfast.cli.hook.server_address import ServerAddress, place_of
 from holdfast.core.system import SystemClock
 from holdfast.core.times import iso
 from holdfast.local import spool
-from holdfast.settings import SETTINGS
+from holdfast.settings import SETTINGS, load
 
 SESSION = "5c1e2a40-1111-4222-8333-444455556666"
 
@@ -170,6 +171,19 @@ def test_a_restarted_server_is_found_again_by_its_card(tmp_path: Path) -> None:
         assert way.send("GET", "/agentmemory/livez", None, 10) is not None
         assert client.get("/agentmemory/livez").status_code == 200
         assert card["url"] == str(client.base_url).rstrip("/")
+
+
+def test_a_server_that_does_not_accept_the_token_is_not_called_silent(tmp_path: Path) -> None:
+    """Such as one that was revoked: what happens waits, and doctor says how much."""
+    home = tmp_path / "away"
+    home.mkdir(mode=0o700)
+    with running(tmp_path / "data", secret="the secret of the owner") as client:
+        away = ("--url", str(client.base_url))
+        started = hook("session-start", home, {}, *away, HOLDFAST_SECRET="hft_" + "a" * 40, HOLDFAST_DAEMON="on")
+    assert "its server does not accept the credential. " in started.stdout
+    assert "does not answer" not in started.stdout
+    (check,) = [one for one in examine(load({"home": str(home)}, {})) if one.name == "hooks elsewhere"]
+    assert check.found.startswith("1 events wait")
 
 
 def test_what_waits_for_a_server_elsewhere_is_sent_by_a_later_hook(tmp_path: Path) -> None:

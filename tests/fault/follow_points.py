@@ -10,7 +10,7 @@ from follow_steps import HOUR, Copy
 from journal_points import JOURNAL_SYSCALLS
 from journal_steps import Journaled
 from kill_points import Outcome
-from tracing import fired, run_script, was_killed
+from tracing import fired, run_broken, was_killed
 
 from holdfast.snapshot.follow.follow_note import read_follow
 
@@ -54,7 +54,7 @@ def break_copy(
     shutil.rmtree(place, ignore_errors=True)
     shutil.copytree(template, place)
     inject = ["-e", f"trace={syscall}", "-e", f"inject={syscall}:{how}:when={when}{'+' if onward else ''}"]
-    done = run_script(["-o", str(log), *inject], WORK, action, str(place))
+    done = run_broken(["-o", str(log), *inject], (action, str(place)), WORK)
     broken = was_killed(log) if "KILL" in how else fired(log) > 0
     return Outcome(broken, done.returncode == 0, _examine(place, set(done.stdout.split())))
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import sys
 from pathlib import Path
 
 from follow_steps import HOUR, Copy
@@ -31,11 +30,12 @@ def promote(copy: Copy) -> None:
 ACTIONS = {"follow": follow, "promote": promote}
 
 
-if __name__ == "__main__":
-    action, folder = sys.argv[1], Path(sys.argv[2])
+def main(words: list[str]) -> int:
+    action, folder = words[0], Path(words[1])
     try:
         memory = Copy(folder / "copy", folder / "vault", 600_000)
         ACTIONS[action](memory)
         memory.close()
     except Fault:
-        sys.exit(FAULT)
+        return FAULT
+    return 0

@@ -4,13 +4,10 @@ from __future__ import annotations
 
 import shutil
 import subprocess
-import sys
 from pathlib import Path
 
 from kill_points import DISK_EXITS, LATER, NEW, OLD, SYSCALLS, Outcome
-from patience import WAIT_SECONDS
-from processes import environment
-from tracing import breaking, fired, under, was_killed
+from tracing import breaking, fired, run_broken, was_killed
 
 from holdfast.client import Holdfast
 from holdfast.core.errors import Restoring
@@ -18,44 +15,7 @@ from holdfast.store.sqlite.files.capture import capture_store
 
 RESTORE_SYSCALLS = (*SYSCALLS, "unlinkat", "rmdir")  # a generation that is dropped is a folder
 
-# Restores what was captured, goes back to what there was, restores it again and drops what is old; says each step.
-CHILD = """
-import sys
-from pathlib import Path
-from holdfast.engine import Engine
-from holdfast.core.errors import Fault
-from holdfast.settings import load
-from grafting import graft
-
-home, captured = Path(sys.argv[1]), Path(sys.argv[2])
-
-def restore(live):
-    building = engine.folder.new_generation()
-    try:
-        (building / "memory.db").write_bytes(captured.read_bytes())
-    except OSError as error:
-        raise disk_fault(error, "extract") from error
-    graft(building / "memory.db", live.path, "default")
-    return engine.folder.finish(building)
-
-def back(live):
-    previous = engine.folder.previous()
-    live.give_back(previous, "default")
-    return previous
-
-try:
-    engine = Engine(load({"home": str(home), "embedder": "none"}, {}))
-    try:
-        for step in (restore, back, restore):
-            engine.exchange(step, "default")
-            print("done", flush=True)
-        engine.folder.drop_old(0)
-    finally:
-        engine.close()
-except Fault as fault:
-    print(fault.message, file=sys.stderr)
-    sys.exit(fault.exit_code)
-"""
+WORK = Path(__file__).with_name("generation_work.py")
 # What is remembered at the start, and after each step.
 STATES = ({*OLD, NEW}, {*OLD}, {*OLD, NEW}, {*OLD})
 
@@ -96,18 +56,8 @@ def _run(folder: Path, syscall: str, how: str, when: str) -> tuple[subprocess.Co
     home, log = folder / "memory", folder / "strace.log"
     shutil.rmtree(home, ignore_errors=True)
     shutil.copytree(_template(folder), home)
-    child = [sys.executable, "-c", CHILD, str(home), str(folder / "captured.db")]
-    command = [*under(breaking(home, syscall, how, when, log)), *child]
-    path = ":".join(entry for entry in sys.path if entry)
-    done = subprocess.run(
-        command,
-        env=environment(PYTHONPATH=path),
-        capture_output=True,
-        text=True,
-        timeout=WAIT_SECONDS,
-        check=False,
-    )
-    return done, log
+    words = (str(home), str(folder / "captured.db"))
+    return run_broken(breaking(home, syscall, how, when, log), words, WORK), log
 
 
 def _outcome(folder: Path, done: subprocess.CompletedProcess[str], fired: bool) -> Outcome:

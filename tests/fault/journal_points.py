@@ -10,7 +10,7 @@ from pathlib import Path
 from journal_steps import Journaled
 from journal_work import LATER
 from kill_points import Outcome
-from tracing import fired, run_script, was_killed
+from tracing import fired, run_broken, was_killed
 
 WORK = Path(__file__).with_name("journal_work.py")
 JOURNAL_SYSCALLS = ("write", "pwrite64", "fsync", "fdatasync", "rename", "unlink", "ftruncate", "link", "mkdir")
@@ -44,7 +44,7 @@ def _run(folder: Path, action: str, syscall: str, how: str, when: str) -> tuple[
     shutil.copytree(_template(folder), place)
     _point_to(place)
     inject = ["-e", f"trace={syscall}", "-e", f"inject={syscall}:{how}:when={when}"]
-    return run_script(["-o", str(log), *inject], WORK, action, str(place)), log
+    return run_broken(["-o", str(log), *inject], (action, str(place)), WORK), log
 
 
 def _point_to(place: Path) -> None:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import sys
 from pathlib import Path
 
 from journal_steps import Journaled
@@ -33,12 +32,13 @@ def keep(home: Journaled) -> None:
 ACTIONS = {"write": write, "keep": keep}
 
 
-if __name__ == "__main__":
-    action, folder = sys.argv[1], Path(sys.argv[2])
+def main(words: list[str]) -> int:
+    action, folder = words[0], Path(words[1])
     try:
         memory = Journaled(folder / "home", folder / "vault", 5_000)
         memory.clock.now += LATER
         ACTIONS[action](memory)
         memory.close()
     except Fault:
-        sys.exit(FAULT)
+        return FAULT
+    return 0

@@ -11,7 +11,7 @@ from pathlib import Path
 from kill_points import Outcome
 from repo_samples import BOOKKEEPING, files_of, names_on, put_sample, sample_id
 from repo_work import ACTIONS, FAULT, NEW, OLD
-from tracing import fired, run_script, was_killed
+from tracing import fired, run_broken, was_killed
 
 from holdfast.snapshot.remote.transfer import list_vault, send
 from holdfast.snapshot.repo.repository import SnapshotRepository
@@ -68,7 +68,7 @@ def _run(folder: Path, action: str, syscall: str, how: str, when: str) -> tuple[
     paths = [] if action == "send" and syscall in ("write", "fsync", "unlink") else _paths(root)
     places = [word for path in paths for word in ("-P", str(path))]
     inject = ["-e", f"trace={syscall}", "-e", f"inject={syscall}:{how}:when={when}"]
-    return run_script(["-o", str(log), *places, *inject], WORK, action, str(root)), log
+    return run_broken(["-o", str(log), *places, *inject], (action, str(root)), WORK), log
 
 
 def kill_repo(folder: Path, syscall: str, when: int, *, action: str) -> Outcome:

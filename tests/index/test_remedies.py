@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from holdfast.index import GTE_SMALL, LOCAL_MODELS, MINILM, MULTILINGUAL, remedies
+from holdfast.index import GTE_SMALL, LOCAL_MODELS, MINILM, MULTILINGUAL, RERANKER, remedies
 from holdfast.index.remedies import install_runtime, install_weights
 
 
@@ -51,6 +51,6 @@ def test_make_makes_the_packages_that_pyproject_names() -> None:
     root = Path(__file__).parents[2]
 
     assert all(f'"{one}"' in (root / "pyproject.toml").read_text() for one in remedies.RUNTIME)
-    assert MINILM.packages[0] in (root / "weights.txt").read_text()
+    assert all(one.packages[0] in (root / "weights.txt").read_text() for one in (MINILM, RERANKER))
     makefile = (root / "Makefile").read_text()
     assert all(f"\nweights-{one.key}:" in makefile for one in LOCAL_MODELS.values())

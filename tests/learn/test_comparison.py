@@ -10,11 +10,19 @@ import pytest
 from hashing_embedder import HashingEmbedder
 from world import World
 
+from holdfast.core.errors import EmbedderUnavailable
 from holdfast.core.model import CleanText
 from holdfast.core.ports import Vectors
 from holdfast.learn.statements.changes import Verdict
 from holdfast.learn.statements.session_turns import Turn
-from holdfast.learn.statements.supersession import WORTH_COMPARING, Candidate, Comparer
+from holdfast.learn.statements.supersession import (
+    LEAST_NEAR,
+    NEAR_WITH_VALUE,
+    READ_TOGETHER,
+    WORTH_COMPARING,
+    Candidate,
+    Comparer,
+)
 from holdfast.recall.context.statement_lines import LEAST_WORTH
 from holdfast.store.tables import OBSERVATIONS
 
@@ -27,6 +35,13 @@ class OneMeaning(HashingEmbedder):
 
     def embed(self, texts: Sequence[CleanText]) -> Vectors:
         return np.tile(self.embed_query(CleanText("same")), (len(texts), 1))
+
+
+class Halfway(HashingEmbedder):
+    """All texts are a little like each other, less than what is compared by its meaning alone."""
+
+    def likeness(self, one: Vectors, rows: Vectors) -> Vectors:
+        return np.full(len(rows), (LEAST_NEAR + NEAR_WITH_VALUE) / 2, np.float32)
 
 
 @pytest.fixture
@@ -119,3 +134,53 @@ def test_a_report_without_another_number_leaves_a_wish_as_it_is(world: World) ->
 
 def test_whatever_a_context_may_tell_is_compared() -> None:
     assert WORTH_COMPARING <= LEAST_WORTH
+
+
+class Answers:
+    """A reranker to which some texts are an answer to one other."""
+
+    name = "answers"
+
+    def __init__(self, question: str, *answers: str) -> None:
+        self.question, self.answers = question, answers
+        self.asked = 0
+
+    def reads(self, question: str) -> bool:
+        return True
+
+    def scores(self, question: str, texts: Sequence[str]) -> list[float]:
+        self.asked += 1
+        return [1.0 if question == self.question and text in self.answers else -11.0 for text in texts]
+
+
+HAND = "The dispatcher drags them, and the planner only warns of a missing licence."
+ITSELF = "Each driver gets a truck overnight."
+
+
+def test_what_the_newer_turn_answers_is_told_below_it(world: World) -> None:
+    world.engine.reranker = Answers(HAND, ITSELF)  # type: ignore[assignment]
+    assert compared(world, older(HAND), newer(ITSELF), Halfway()) == "related"
+    assert compared(world, older(HAND), newer("Is each driver given a truck?"), Halfway()) == "apart"
+
+
+def test_the_users_wish_is_below_no_report_that_seems_to_answer_it(world: World) -> None:
+    world.engine.reranker = Answers(HAND, ITSELF)  # type: ignore[assignment]
+    assert compared(world, older(HAND, wish=True), newer(ITSELF), Halfway()) == "apart"
+
+
+def test_only_the_nearest_are_read_together(world: World) -> None:
+    model = Answers("")
+    world.engine.reranker = model  # type: ignore[assignment]
+    ctx = world.context()
+    old = [Candidate(f"old{at}", f"Crane {at} waits.", 1, f"a{at}") for at in range(READ_TOGETHER + 3)]
+    assert Comparer(ctx, Halfway()).compare(ctx.store.read(), newer(ITSELF), Turn(None), old) == {}
+    assert model.asked == READ_TOGETHER
+
+
+def test_a_reranker_that_fails_changes_nothing(world: World) -> None:
+    class Failing(Answers):
+        def scores(self, question: str, texts: Sequence[str]) -> list[float]:
+            raise EmbedderUnavailable("out of memory")
+
+    world.engine.reranker = Failing(HAND, ITSELF)  # type: ignore[assignment]
+    assert compared(world, older(HAND), newer(ITSELF), Halfway()) == "apart"

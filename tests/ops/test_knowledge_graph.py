@@ -14,8 +14,6 @@ from world import World
 from holdfast.core.errors import InvalidRequest, NotFound
 from holdfast.core.model import Json
 
-pytestmark = pytest.mark.engines
-
 GITHUB = "ghp_" + "aB3dE5fG7h" * 3 + "aB3dE5"
 IN_CHATS = [{"umo": f"tg:FriendMessage:{user}", "senderId": user} for user in ("ada", "ben")]
 KEEPS: Json = {"from": "Ada", "to": "bees", "relationType": "keeps"}
@@ -84,6 +82,7 @@ def test_an_observation_says_in_a_search_what_it_is_about(world: World) -> None:
     assert "Ada: keeps bees" in hit["text"]
 
 
+@pytest.mark.engines
 def test_what_was_deleted_is_not_found_and_can_be_restored(world: World) -> None:
     world.call("create_entities", entities=[entity("Ada", "keeps bees")])
     world.call("delete_entities", entityNames=["Ada"])
@@ -123,6 +122,7 @@ def test_a_name_that_cannot_be_stored_is_refused(world: World, name: str) -> Non
         world.call("create_entities", entities=[entity(name)])
 
 
+@pytest.mark.engines
 def test_any_other_name_is_an_entity_of_its_own(world: World) -> None:
     names = ["", " ", "~", "~x", "a/b", "A/b", "a\nb", "x" * 1_024, "graph://Ada", "日本", "é", "e\u0301"]
     world.call("create_entities", entities=[entity(name, name) for name in names])
@@ -141,6 +141,7 @@ def test_the_graph_comes_back_from_an_export(world: World, tmp_path: Path) -> No
         other.close()
 
 
+@pytest.mark.engines
 def test_two_users_and_the_agent_have_graphs_of_their_own(world: World) -> None:
     for whose in ({}, *IN_CHATS):
         world.call("create_entities", entities=[entity("home", str(whose))], **whose)
@@ -164,6 +165,7 @@ def test_isolated_agents_have_graphs_of_their_own(tmp_path: Path) -> None:
         world.close()
 
 
+@pytest.mark.engines
 def test_callers_at_once_lose_nothing_and_store_nothing_twice(world: World) -> None:
     def work(number: int) -> None:
         world.call("create_entities", entities=[entity("shared"), entity(f"own-{number}")])

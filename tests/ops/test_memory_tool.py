@@ -15,8 +15,6 @@ from world import World
 from holdfast.core.errors import Fault, InvalidRequest, NotFound
 from holdfast.core.model import Caller
 
-pytestmark = pytest.mark.engines
-
 GITHUB = "ghp_" + "aB3dE5fG7h" * 3 + "aB3dE5"
 NOTES = "/memories/notes.md"
 LISTING = "Here're the files and directories up to 2 levels deep in {}, excluding hidden items and node_modules:\n"
@@ -133,6 +131,7 @@ def test_a_file_and_a_folder_are_deleted(world: World) -> None:
     assert run(world, "view", path="/memories").split("\n")[1:] == ["1B\t/memories", "1B\t/memories/workshop.md"]
 
 
+@pytest.mark.engines
 def test_a_file_and_a_folder_are_renamed_with_their_versions(world: World) -> None:
     create(world, "/memories/draft/a.md", "first")
     run(world, "str_replace", path="/memories/draft/a.md", old_str="first", new_str="second")
@@ -308,6 +307,7 @@ def test_a_fact_that_is_saved_later_never_changes_a_file(world: World) -> None:
     assert text_of(world, NOTES) == text
 
 
+@pytest.mark.engines
 def test_the_last_change_and_a_deletion_are_undone(world: World) -> None:
     create(world, NOTES, "one")
     run(world, "str_replace", path=NOTES, old_str="one", new_str="two")
@@ -328,6 +328,7 @@ def test_nothing_is_undone_where_nothing_was_changed(world: World) -> None:
             world.call("memory_tool_undo", path=path)
 
 
+@pytest.mark.engines
 def test_a_deleted_file_whose_path_another_one_took_can_still_be_brought_back(world: World) -> None:
     create(world, NOTES, "old")
     old = world.call("memory", id="memories://notes.md")["memory"]["id"]
@@ -356,6 +357,27 @@ def test_files_come_back_from_an_export(world: World, tmp_path: Path) -> None:
         other.close()
 
 
+def test_a_snapshot_brings_files_back_as_they_were(world: World) -> None:
+    create(world, NOTES, "one")
+    made = world.call("snapshot_create")["snapshot"]["id"]
+    run(world, "str_replace", path=NOTES, old_str="one", new_str="two")
+    create(world, "/memories/later.md", "x")
+
+    world.call("snapshot_restore", id=made, yes=True)
+    assert text_of(world, NOTES) == "one"
+    assert refused(world, "view", path="/memories/later.md").startswith("The path")
+
+
+def test_what_is_forgotten_is_gone_with_its_versions(world: World) -> None:
+    create(world, NOTES, "one")
+    run(world, "str_replace", path=NOTES, old_str="one", new_str="two")
+
+    world.call("forget", memoryId="memories://notes.md")
+    assert refused(world, "view", path=NOTES).startswith("The path")
+    assert world.call("memories", latest=False)["total"] == 0
+
+
+@pytest.mark.engines
 def test_two_users_and_the_agent_have_folders_of_their_own(world: World) -> None:
     create(world, NOTES, "of the agent")
     create(world, NOTES, "of Ada", **ADA)
@@ -384,6 +406,7 @@ def test_a_token_that_may_only_read_changes_no_file(world: World) -> None:
         world.call("memory_tool", Caller(scopes=frozenset({"read"})), command="create", path=NOTES, file_text="x")
 
 
+@pytest.mark.engines
 def test_changes_at_once_lose_nothing(world: World) -> None:
     create(world, NOTES, "begin\nend\n")
 
@@ -401,6 +424,7 @@ def test_changes_at_once_lose_nothing(world: World) -> None:
     assert sorted(written) == [f"{name}-{number}" for name in "abcd" for number in range(5)]
 
 
+@pytest.mark.engines
 def test_of_two_that_create_a_file_at_once_one_is_told_that_it_exists(world: World) -> None:
     told: list[bool] = []
     both = threading.Barrier(2)

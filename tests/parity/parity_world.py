@@ -67,6 +67,7 @@ def environment(home: Path) -> dict[str, str]:
         "HOLDFAST_PORT": "0",
         "HOLDFAST_LLM": "none",
         "HOLDFAST_IMPORT_ROOTS": str(transcripts(home)),
+        "HOLDFAST_PAGE_FOLDERS": str(home / "pages"),
     }
 
 
@@ -135,6 +136,8 @@ def prepare(home: Path, nexo: Path) -> Prepared:
         ids["consent"] = _waiting_client(engine)
     finally:
         engine.close()
+    (home / "pages").mkdir()
+    (home / "pages" / "harbour.md").write_text("# Harbour\n\nIt is deep. It was dug by hand long ago.\n", "utf-8")
     (home / "vault").mkdir()  # empty: a folder that does not exist is none
     return Prepared(
         home, {**ids, "transcripts": str(transcripts(home)), "back": str(home.parent / "back"), "nexo": str(nexo)}
@@ -211,6 +214,7 @@ def _kept(call: Any) -> dict[str, str]:
         ids[name] = call("lesson_save", content=text, project=PROJECT, tags=["sea"])["lesson"]["id"]
     for name in ("action", "action-other"):
         ids[name] = call("action_create", title=f"Oil the {MARK} {name}", project=PROJECT, priority=7)["action"]["id"]
+    ids |= _coordinated(call, ids)
     call("address_alias", id=ids["memory"], alias=f"facts://{MARK}/lamp")
     call("relate", sourceId=ids["memory"], targetId=ids["memory-other"], type="supports")
     call("relate", sourceId=ids["memory"], targetId=ids["memory-outdated"], type="supersedes")
@@ -224,6 +228,25 @@ def _kept(call: Any) -> dict[str, str]:
     ids["snapshot-later"] = call("snapshot_create", label=f"The {MARK} at noon")["id"]
     ids["token"] = call("token_create", name=MARK, scopes=["read"])["record"]["id"]
     return ids
+
+
+def _coordinated(call: Any, ids: dict[str, str]) -> dict[str, str]:
+    made = {}
+    made["checkpoint"] = call("checkpoint", name=f"The {MARK} is inspected", type="ci")["checkpoint"]["id"]
+    for name in ("sentinel", "sentinel-other"):
+        made[name] = call("sentinel_create", name=f"{MARK} {name}", type="approval")["sentinel"]["id"]
+    for name in ("sketch", "sketch-other"):
+        made[name] = call("sketch_create", title=f"{MARK} {name}", project=PROJECT)["sketch"]["id"]
+        call("sketch_add", sketchId=made[name], title=f"Draw the {MARK}")
+    steps = [{"title": f"Sweep the {MARK}"}, {"title": "Lock the door", "dependsOn": [0]}]
+    made["routine"] = call("routine_create", name=f"{MARK} morning", steps=steps)["routine"]["id"]
+    made["run"] = call("routine_run", routineId=made["routine"], project=PROJECT)["run"]["id"]
+    for dimension, value in (("area", "coast"), ("team", "sea")):
+        call("facet_tag", targetType="memory", targetId=ids["memory-other"], dimension=dimension, value=value)
+    call("team_share", itemType="memory", itemId=ids["memory"])
+    photo = {"text": f"A photo of the {MARK} door", "imageData": "iVBORw0KGgo="}
+    call("agent_observe", sessionId="s-photo", project=PROJECT, **photo)
+    return made
 
 
 _MEMORIES = {

@@ -65,7 +65,7 @@ class Outcome:
 
 # What a file weighs depends on when its pages were written, which the surfaces decide for themselves.
 WEIGHTS = {"sha256", "size", "bytes", "sentBytes", "remainingBytes", "free"}
-_HOME = re.compile(r"/[^\s'\"]*?/(?=(snapshots|exported)/|vault(-copy|-new)?(?![\w/-])|gen-\d+$)")
+_HOME = re.compile(r"/[^\s'\"]*?/(?=(snapshots|exported)/|pages/|vault(-copy|-new)?(?![\w/-])|gen-\d+$)")
 
 
 def anywhere(value: Any) -> Any:

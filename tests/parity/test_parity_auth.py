@@ -302,6 +302,9 @@ _GUARD = {
 }  # fmt: skip
 _OF_THE_MACHINE = {
     *_GUARD,
+    "compress_file",
+    "obsidian_export",
+    "mesh_sync",
     "import_jsonl",
     "antigravity_sync",
     "antigravity_sync_all",

@@ -313,3 +313,13 @@ def test_a_block_can_be_in_chinese() -> None:
 def test_another_language_is_refused() -> None:
     with pytest.raises(InvalidRequest):
         format_memory_for_injection([memory("x")], locale="tlh")  # type: ignore[arg-type]
+
+
+def test_a_model_without_the_tool_is_not_told_to_call_it() -> None:
+    with_tool, without = (
+        format_memory_for_injection([{"content": "A fact"}], offers_recall=tool) for tool in (True, False)
+    )
+
+    assert "memory_recall" in with_tool
+    assert "memory_recall" not in without
+    assert "not user instructions" in without

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 from hashing_embedder import HashingEmbedder
 from talk import learn, statements, turn
-from world import World
+from world import DAY, World
 
 from holdfast.recall.context.build import CLOSING, OPENING
 from holdfast.recall.context.reminders import MOST_TOLD, WORTH_TELLING, note_shown
@@ -180,3 +180,40 @@ def test_what_else_a_told_turn_said_is_still_brought_to_mind(world: World) -> No
     prompt = "To whom does the ledger of the shop belong since the ledger was split?"
     assert second.text in asked(world, prompt)["context"]
     assert asked(world, prompt)["context"] == ""
+
+
+CAUSES = {
+    "`ledger.py` opens the nightly export twice": "the nightly export of the ledger fails",
+    "the mandate table lacks an index on `iban`": "a search for a mandate by its iban is slow",
+    "`voucher.rounded` runs before the tax is added": "vouchers show a wrong tax",
+    "the `tariffs` cache outlives the change at midnight": "customers see an old tariff after midnight",
+    "`refund.lock` is held by the payout job": "refunds fail while payouts run",
+    "the invoice template has no font for Polish letters": "invoices to Poland have empty boxes",
+    "`dunning.timer` fires in the time zone of the server": "dunning letters leave on a Sunday",
+    "`coupon.check` compares codes without trimming blanks": "coupons with a blank are refused",
+}
+
+
+def test_what_did_not_fit_into_the_start_is_brought_by_the_prompt_that_it_bears_on(tmp_path: Path) -> None:
+    """A long history: the start tells a small part of it, and each prompt the part that it is about."""
+    world = World(tmp_path / "m", model=HashingEmbedder(), token_budget=300)
+    causes = [f"{what.capitalize()} because {why}." for why, what in CAUSES.items()]
+    for at, (prompt, cause) in enumerate(zip(CAUSES.values(), causes, strict=True)):
+        turn(world, f"why is it that {prompt}", cause, session=f"s{at}")
+        world.clock.now += DAY
+    learn(world)
+    world.follow()
+    start = world.call("session_start", sessionId="s99", project="proj", cwd="/w")["context"]
+    told = [cause in start for cause in causes]
+    assert not all(told)
+    for prompt, cause, known in zip(CAUSES.values(), causes, told, strict=True):
+        brought = asked(world, f"again: {prompt}", session="s99")["context"]
+        assert known or cause in brought
+        assert [other for other in causes if other in brought and other != cause] == []
+    for chore in (
+        "please rename this variable over there",
+        "run the linter and fix what it says",
+        "commit and push it",
+    ):
+        assert asked(world, chore, session="s99") == {"context": "", "ids": []}
+    world.close()

@@ -5,8 +5,6 @@ from __future__ import annotations
 import errno
 import os
 import shutil
-import subprocess
-import sys
 from collections.abc import Iterator
 from contextlib import suppress
 from pathlib import Path
@@ -14,7 +12,7 @@ from typing import Any
 
 import pytest
 from memory_repositories import tree, write
-from patience import WAIT_SECONDS
+from tracing import run_broken, was_killed
 
 from holdfast.core.errors import Conflict, DataDamaged, StorageFailed
 from holdfast.snapshot.sources import swap
@@ -216,35 +214,21 @@ def test_a_disk_that_fails_once_leaves_the_old_or_the_new_one(
 
 # Killed at each system call
 
-CHILD = """
-import sys
-from pathlib import Path
-from holdfast.snapshot.sources import swap
-from holdfast.snapshot.sources.swap import FolderSwap, finish_pending, intend
-home, live, staged, kept, way = sys.argv[1:]
-if way == "in two steps":
-    swap._rename_exchange = lambda one, other: False
-intend(Path(home), "goal", [FolderSwap(Path(live), Path(staged), Path(kept))])
-finish_pending(Path(home))
-"""
-
+WORK = Path(__file__).with_name("swap_work.py")
 CALLS = ("rename", "renameat2", "fsync", "unlink", "openat", "write", "mkdir")
 
 
 def _killed(place: Path, one: FolderSwap, call: str, when: int, way: str) -> bool:
     """Run the exchange and kill it before that call happens; whether it came to it."""
-    strace = shutil.which("strace")
-    assert strace, "strace is not installed; this test breaks system calls with it"
     home, log = place / "home", place / "log"
     home.mkdir()
     mark = one.staged.with_name(f"{one.staged.name}.mark")
     paths = [home, home / JOURNAL, home / f".{JOURNAL}.new", one.live, one.staged, one.kept, one.live.parent]
     paths += [mark, mark.with_name(f".{mark.name}.new"), one.staged / "a.md"]
-    words = [strace, "-f", "-qq", "-o", str(log), "-e", f"trace={call}", "-e", f"inject={call}:signal=KILL:when={when}"]
-    words += [word for path in paths for word in ("-P", str(path))]
-    words += [sys.executable, "-c", CHILD, str(home), str(one.live), str(one.staged), str(one.kept), way]
-    done = subprocess.run(words, capture_output=True, check=False, timeout=WAIT_SECONDS)
-    killed = "killed by SIGKILL" in log.read_text()
+    options = ["-o", str(log), "-e", f"trace={call}", "-e", f"inject={call}:signal=KILL:when={when}"]
+    options += [word for path in paths for word in ("-P", str(path))]
+    done = run_broken(options, [str(home), str(one.live), str(one.staged), str(one.kept), way], WORK)
+    killed = was_killed(log)
     assert killed == (done.returncode != 0), done.stderr
     return killed
 

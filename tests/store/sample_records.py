@@ -5,6 +5,7 @@ from __future__ import annotations
 import dataclasses
 import types
 import typing
+from functools import cache
 from typing import Any
 
 from hypothesis import strategies as st
@@ -32,6 +33,7 @@ def table_named(name: str) -> Table[Any]:
     return next(table for table in TABLES if table.name == name)
 
 
+@cache
 def columns_of(table: Table[Any]) -> dict[str, tuple[Any, bool]]:
     """Each column's plain type, and whether it may be empty."""
     hints = typing.get_type_hints(table.record)

@@ -128,6 +128,7 @@ def test_a_server_without_a_free_connection(served, server: Cluster) -> None:  #
     [
         ("server does not support SSL, but SSL was required", "no TLS connection"),
         ("SSL error: certificate verify failed", "no TLS connection"),
+        ("received invalid response to SSL negotiation: H", "no PostgreSQL server"),
         ('root certificate file "root.crt" does not exist', "no TLS connection"),
         ("connection timeout expired", "did not respond in time"),
         ("FATAL:  the database system is starting up", "starting or stopping"),
@@ -182,7 +183,9 @@ def test_a_refused_login_is_known_by_its_code_whatever_language_its_message_has(
         PostgresStore(url, lambda event: None)
 
 
-def test_a_login_that_is_not_refused_has_no_such_code(server: Cluster, quick_folder: Path) -> None:
+def test_a_login_that_is_not_refused_has_no_such_code(
+    server: Cluster, quick_folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     assert connect_faults.refusal_code(conninfo(server.url())) is None
     nowhere = f"postgresql://holdfast@/memory?host={quick_folder}"
     assert connect_faults.refusal_code(conninfo(nowhere)) is None
@@ -190,7 +193,8 @@ def test_a_login_that_is_not_refused_has_no_such_code(server: Cluster, quick_fol
     try:
         full = server.url("guarded", password=PASSWORD)
         assert connect_faults.refusal_code(conninfo(full)) == "53300"  # too many connections: that passes
-        with pytest.raises(StoreUnreachable):
+        monkeypatch.setattr(connect_faults, "_NO_ROOM", re.compile("(?!)"))  # no message is understood
+        with pytest.raises(StoreUnreachable, match="no connection left"):
             PostgresStore(full, lambda event: None)
     finally:
         server.execute("ALTER ROLE guarded CONNECTION LIMIT -1")

@@ -10,6 +10,7 @@ from concurrent.futures import ThreadPoolExecutor
 from contextlib import ExitStack, suppress
 from pathlib import Path
 from typing import Any
+from unittest.mock import patch
 
 import psycopg
 import pytest
@@ -195,7 +196,8 @@ def test_the_data_of_an_earlier_schema_is_upgraded_under_writes(
     store = opened(current)
     for table in TABLES:
         add(store, table)
-    migrated(earlier, known_steps()[:steps])
+    with patch("holdfast.store.postgres.schema._check"):  # tables of later steps are not there yet
+        migrated(earlier, known_steps()[:steps])
     copy_known_rows(current, earlier)
     writer = EarlierWriter(earlier)
     with ThreadPoolExecutor(1) as thread:

@@ -192,7 +192,7 @@ def test_a_refused_replacement_is_not_told(telling: Store) -> None:
 
 
 def test_a_write_that_failed_inside_another_is_not_told(telling: Store) -> None:
-    """Once with a savepoint of its own, once run again from the start."""
+    """Whether or not the write around it may be run again."""
 
     def failing(tx: Tx) -> None:
         tx.add(MEMORIES, sample(MEMORIES, "failed", tx.next_seq(TENANT)))

@@ -34,7 +34,7 @@ def test_a_folder_that_was_put_into_and_is_gone_is_not_made_again(tmp_path: Path
     for use in (lambda: vault.put("b", BytesIO(b"2")), lambda: list(vault.list()), vault.state):
         with pytest.raises(VaultRefused, match="is gone") as refused:
             use()
-        assert "Mount its disk" in refused.value.hint
+        assert "mount its disk." in refused.value.hint
     assert not root.exists()
 
     (tmp_path / "away").rename(root)

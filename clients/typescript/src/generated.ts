@@ -338,6 +338,16 @@ export type ReplayTimeline = {
   totalDurationMs: number;
 };
 
+/** One step; without an order, its place in the list. */
+export type RoutineStep = {
+  title: string;
+  description?: string;
+  order?: number | null;
+  priority?: number;
+  tags?: string | string[];
+  dependsOn?: number[];
+};
+
 export type SemanticCounts = {
   newFacts: number;
   totalSummaries: number;
@@ -1891,6 +1901,115 @@ export type ReplayFramesAnswer = {
   totalDurationMs: number;
 };
 
+/** Show what earlier sessions observed about files: changes, errors, findings; the most important first. */
+export type FileHistoryRequest = {
+  /** Agent that owns the records. A token may be bound to one agent. */
+  agentId?: string | null;
+  /** Paths, or the last parts of paths. */
+  files: string | string[];
+  /** Session to leave out: the one that asks. */
+  sessionId?: string | null;
+  /** Project: the address of its repository, its folder, or a name. */
+  project?: string | null;
+};
+
+/** What `POST /file-context` answers. */
+export type FileHistoryAnswer = {
+  context: string;
+  files: Json[];
+};
+
+/** Find what recurs over sessions: files that are worked on together, and errors that come back. */
+export type PatternsRequest = {
+  /** Agent that owns the records. A token may be bound to one agent. */
+  agentId?: string | null;
+  /** Project: the address of its repository, its folder, or a name. */
+  project?: string | null;
+};
+
+/** What `POST /patterns` answers. */
+export type PatternsAnswer = {
+  patterns: Json[];
+};
+
+/**
+ * Find observations with a picture by the words around it. Pictures themselves are not looked at.
+ *
+ * A picture cannot be searched by another picture: describe it in words.
+ */
+export type VisionSearchRequest = {
+  /** Agent that owns the records. A token may be bound to one agent. */
+  agentId?: string | null;
+  /** Words that were said or written around the picture. */
+  queryText?: string | null;
+  queryImageRef?: string | null;
+  queryImageBase64?: string | null;
+  topK?: number;
+  /** Id of the session. */
+  sessionId?: string | null;
+};
+
+/** What `POST /vision-search` answers. */
+export type VisionSearchAnswer = {
+  success: boolean;
+  results: Json[];
+  total: number;
+  searched: string;
+};
+
+/** Show memories that are linked to one: by relations, and by being versions of each other. */
+export type RelatedRequest = {
+  /** Agent that owns the records. A token may be bound to one agent. */
+  agentId?: string | null;
+  /** Include records of all chats. Requires the scope admin; recorded in the audit log. */
+  allChats?: boolean;
+  /** Chat of the request, as platform:type:session. Default: the agent's own memory. */
+  umo?: string | null;
+  /** Sender of the request: the user's id on the chat platform. */
+  senderId?: string | null;
+  /** Id or address of a memory. */
+  memoryId: string;
+  /** Steps to follow, up to 5. */
+  maxHops?: number;
+  /** A link is sure by 1 at the first step, then by half. */
+  minConfidence?: number;
+};
+
+/** What `GET /relations/related` answers. */
+export type RelatedAnswer = {
+  results: Json[];
+};
+
+/**
+ * Show where a memory or an observation comes from: its sources and their sessions, and a hash of all that it says.
+ *
+ * A record whose row does not fit its checksum is not shown: the answer is that the memory is damaged.
+ */
+export type ProvenanceRequest = {
+  /** Agent that owns the records. A token may be bound to one agent. */
+  agentId?: string | null;
+  /** Include records of all chats. Requires the scope admin; recorded in the audit log. */
+  allChats?: boolean;
+  /** Chat of the request, as platform:type:session. Default: the agent's own memory. */
+  umo?: string | null;
+  /** Sender of the request: the user's id on the chat platform. */
+  senderId?: string | null;
+  /** Id of a memory or an observation, or address of a memory. */
+  id: string;
+};
+
+/** What `GET /provenance` answers. */
+export type ProvenanceAnswer = {
+  success: boolean;
+  type: string;
+  memory?: Json;
+  observation?: Json;
+  session?: Json | null;
+  citations: Json[];
+  citationCount: number;
+  contentHash: string;
+};
+
 /** List lessons, highest confidence first. */
 export type LessonsRequest = {
   /** Agent that owns the records. A token may be bound to one agent. */
@@ -2136,7 +2255,11 @@ export type ActionsAnswer = {
   total: number;
 };
 
-/** Record work to be done, with a priority; higher comes first. */
+/**
+ * Record work to be done, with a priority; higher comes first.
+ *
+ * An action that requires others is blocked until all of them are done.
+ */
 export type ActionCreateRequest = {
   /** Agent that owns the records. A token may be bound to one agent. */
   agentId?: string | null;
@@ -2154,15 +2277,24 @@ export type ActionCreateRequest = {
   sessionId?: string | null;
   /** Project: the address of its repository, its folder, or a name. */
   project?: string | null;
+  /** Action that this one is part of. */
+  parentId?: string | null;
+  /** Ids of actions that must be done first. */
+  requires?: string | string[];
 };
 
 /** What `POST /actions` answers. */
 export type ActionCreateAnswer = {
   success: boolean;
   action: Action;
+  edges: Relation[];
 };
 
-/** Change an action: its status when work starts or ends, or its title, priority and tags. */
+/**
+ * Change an action: its status when work starts or ends, what came of it, or its title, priority and tags.
+ *
+ * What required an action that is now done, and waits for nothing else, becomes pending.
+ */
 export type ActionUpdateRequest = {
   /** Id of the action. */
   actionId: string;
@@ -2180,6 +2312,8 @@ export type ActionUpdateRequest = {
   tags?: string | string[] | null;
   /** Id of the session. */
   sessionId?: string | null;
+  /** What came of the action. */
+  result?: string | null;
 };
 
 /** What `PATCH /actions/{actionId}` answers. */
@@ -2188,10 +2322,53 @@ export type ActionUpdateAnswer = {
   action: Action;
 };
 
-/** Show what to do next: open actions by priority, older before newer. */
+/** Show one action: who works on it, what it waits for, what came of it, and its parts. */
+export type ActionGetRequest = {
+  /** Agent that owns the records. A token may be bound to one agent. */
+  agentId?: string | null;
+  /** Id of the action. */
+  actionId: string;
+};
+
+/** What `GET /actions/get` answers. */
+export type ActionGetAnswer = {
+  success: boolean;
+  action: Action;
+  edges: Relation[];
+  blockers: string[];
+  children: Action[];
+};
+
+/** Make an action wait for another, name two that must not be worked on at once, or make one part of another. */
+export type ActionEdgeRequest = {
+  /** Agent that owns the records. A token may be bound to one agent. */
+  agentId?: string | null;
+  /** The action that waits, or is a part. */
+  sourceActionId: string;
+  /** The action that it waits for, conflicts with or is part of. */
+  targetActionId: string;
+  /** Type, such as fact, decision, preference or bug. */
+  type: "requires" | "conflicts_with" | "part_of";
+};
+
+/** What `POST /actions/edges` answers. */
+export type ActionEdgeAnswer = {
+  success: boolean;
+  edge: Relation;
+};
+
+/**
+ * Show what can be done now, by priority, older before newer: open actions that wait for nothing.
+ *
+ * With agentId, without those that other agents hold a lease on.
+ */
 export type FrontierRequest = {
   /** Agent that owns the records. A token may be bound to one agent. */
   agentId?: string | null;
+  /** Project: the address of its repository, its folder, or a name. */
+  project?: string | null;
+  /** Maximum number of results (up to 500). */
+  limit?: number;
 };
 
 /** What `GET /frontier` answers. */
@@ -2271,6 +2448,44 @@ export type GraphAnswer = {
   edges: Json[];
 };
 
+/** Find nodes of the graph by a part of their name, or walk it from a node; with the relations between them. */
+export type GraphQueryRequest = {
+  /** Agent that owns the records. A token may be bound to one agent. */
+  agentId?: string | null;
+  /** Include records of all chats. Requires the scope admin; recorded in the audit log. */
+  allChats?: boolean;
+  /** Chat of the request, as platform:type:session. Default: the agent's own memory. */
+  umo?: string | null;
+  /** Sender of the request: the user's id on the chat platform. */
+  senderId?: string | null;
+  /** Part of a node's name. */
+  query?: string | null;
+  /** Node from which to walk. */
+  startNodeId?: string | null;
+  /** Only nodes of this type: memory, concept, file, … */
+  nodeType?: string | null;
+  /** Steps to walk, up to 5. */
+  maxDepth?: number;
+  /** Project: the address of its repository, its folder, or a name. */
+  project?: string | null;
+  /** Maximum number of results (up to 500). */
+  limit?: number;
+  /** Number of results to skip. */
+  offset?: number;
+};
+
+/** What `POST /graph/query` answers. */
+export type GraphQueryAnswer = {
+  nodes: Json[];
+  edges: Json[];
+  depth: number;
+  totalNodes: number;
+  totalEdges: number;
+  truncated: boolean;
+  limit: number;
+  offset: number;
+};
+
 /** Count the nodes and edges of the graph. */
 export type GraphStatsRequest = {
   /** Agent that owns the records. A token may be bound to one agent. */
@@ -2282,6 +2497,537 @@ export type GraphStatsAnswer = {
   success: boolean;
   nodes: number;
   edges: number;
+};
+
+/**
+ * Suggest the one action to work on now: open, not blocked, and with no lease of another agent.
+ *
+ * Priority counts most, then work that was begun, what others wait for, and age. Take it with memory_lease.
+ */
+export type NextActionRequest = {
+  /** Agent that owns the records. A token may be bound to one agent. */
+  agentId?: string | null;
+  /** Project: the address of its repository, its folder, or a name. */
+  project?: string | null;
+};
+
+/** What `GET /next` answers. */
+export type NextActionAnswer = {
+  success: boolean;
+  suggestion: Json | null;
+  message: string;
+  totalActions: number;
+  totalUnblocked: number;
+};
+
+/**
+ * Acquire, renew or release the lease on an action, so that no two agents work on it at once.
+ *
+ * If another agent holds it, success is false, and heldBy and expiresAt tell who and until when. Releasing it with a
+ * result marks the action as done.
+ */
+export type LeaseRequest = {
+  /** Only entries of this operation. */
+  operation: "acquire" | "renew" | "release";
+  /** Agent that owns the records. A token may be bound to one agent. */
+  agentId?: string | null;
+  /** Id of the action. */
+  actionId: string;
+  /** With release: what came of the action, which is then done. */
+  result?: string | null;
+  /** Milliseconds that the lease lasts, an hour at most. */
+  ttlMs?: number;
+};
+
+/** What `POST /leases/{operation}` answers. */
+export type LeaseAnswer = {
+  success: boolean;
+  lease?: Json;
+  renewed?: boolean;
+  released?: boolean;
+  message?: string;
+  error?: string;
+  heldBy?: string | null;
+  expiresAt?: string;
+  exitCode?: number;
+};
+
+/** Remove a signal or another record of coordination for good. Actions that wait for it no longer do. */
+export type CoordinationRemoveRequest = {
+  /** Id of a signal, lease, checkpoint, sentinel, sketch, routine, run, facet or share. */
+  id: string;
+  /** Agent that owns the records. A token may be bound to one agent. */
+  agentId?: string | null;
+};
+
+/** What `DELETE /coordination/{id}` answers. */
+export type CoordinationRemoveAnswer = {
+  success: boolean;
+};
+
+/**
+ * Repair what is wrong with actions, leases, gates, sketches, signals, facets and shares.
+ *
+ * Actions that wait for nothing are unblocked, what is past its time is ended, and what points at records that are
+ * gone is removed. What an agent has to decide is only reported.
+ */
+export type HealRequest = {
+  /** Agent that owns the records. A token may be bound to one agent. */
+  agentId?: string | null;
+  /** Of actions, leases, checkpoints, sentinels, sketches, signals, facets, shares. Default: all. */
+  categories?: string | string[];
+  /** Only report what would be repaired. */
+  dryRun?: boolean;
+};
+
+/** What `POST /diagnostics/heal` answers. */
+export type HealAnswer = {
+  success: boolean;
+  dryRun: boolean;
+  fixed: number;
+  skipped: number;
+  details: string[];
+  checks: Json[];
+};
+
+/** List checkpoints, newest first. */
+export type CheckpointsRequest = {
+  /** Agent that owns the records. A token may be bound to one agent. */
+  agentId?: string | null;
+  /** Status. */
+  status?: string | null;
+  /** Type, such as fact, decision, preference or bug. */
+  type?: string | null;
+  /** Maximum number of results (up to 500). */
+  limit?: number;
+  /** Number of results to skip. */
+  offset?: number;
+};
+
+/** What `GET /checkpoints` answers. */
+export type CheckpointsAnswer = {
+  success: boolean;
+  checkpoints: Json[];
+};
+
+/**
+ * Create, resolve or list checkpoints: a CI result, an approval or a deploy that actions wait for.
+ *
+ * The linked actions are blocked until all their checkpoints are resolved as passed.
+ */
+export type CheckpointRequest = {
+  /** Only entries of this operation. */
+  operation: "create" | "resolve" | "list";
+  /** Agent that owns the records. A token may be bound to one agent. */
+  agentId?: string | null;
+  /** With create: what is waited for. */
+  name?: string | null;
+  /** Longer description. */
+  description?: string;
+  /** Type, such as fact, decision, preference or bug. */
+  type?: "ci" | "approval" | "deploy" | "external" | "timer" | null;
+  /** Ids of actions that wait for it. */
+  linkedActionIds?: string | string[];
+  expiresInMs?: number | null;
+  /** With resolve: its id. */
+  checkpointId?: string | null;
+  /** With resolve: passed or failed. */
+  status?: "pending" | "passed" | "failed" | "expired" | null;
+  result?: string | Json | null;
+};
+
+/** What `POST /checkpoints/{operation}` answers. */
+export type CheckpointAnswer = {
+  success: boolean;
+  checkpoint?: Json;
+  unblockedCount?: number;
+  checkpoints?: Json[];
+};
+
+/** List sentinels, newest first. */
+export type SentinelsRequest = {
+  /** Agent that owns the records. A token may be bound to one agent. */
+  agentId?: string | null;
+  /** Status. */
+  status?: string | null;
+  /** Type, such as fact, decision, preference or bug. */
+  type?: string | null;
+  /** Maximum number of results (up to 500). */
+  limit?: number;
+  /** Number of results to skip. */
+  offset?: number;
+};
+
+/** What `GET /sentinels` answers. */
+export type SentinelsAnswer = {
+  success: boolean;
+  sentinels: Json[];
+};
+
+/**
+ * Watch for a condition: a time that passes, a number that is reached, a text that is observed, an approval.
+ *
+ * The linked actions are blocked until it is triggered. There are no webhooks: let the other program trigger it.
+ */
+export type SentinelCreateRequest = {
+  /** Agent that owns the records. A token may be bound to one agent. */
+  agentId?: string | null;
+  /** Name of the token. */
+  name: string;
+  /** timer, threshold and pattern trigger by themselves; approval and custom by sentinel trigger. */
+  type: "timer" | "threshold" | "pattern" | "approval" | "custom";
+  /** timer: durationMs. threshold: metric (observations, errors, memories, lessons, sessions, actions, open_actions, done_actions), operator (gt, lt, eq), value. pattern: pattern, plain text with | and .* */
+  config?: string | Json;
+  /** Ids of actions that wait for it. */
+  linkedActionIds?: string | string[];
+  expiresInMs?: number | null;
+};
+
+/** What `POST /sentinels` answers. */
+export type SentinelCreateAnswer = {
+  success: boolean;
+  sentinel: Json;
+  unblockedCount?: number;
+};
+
+/** Trigger a sentinel by hand. Actions that wait for nothing else become pending. */
+export type SentinelTriggerRequest = {
+  /** Agent that owns the records. A token may be bound to one agent. */
+  agentId?: string | null;
+  sentinelId: string;
+  /** JSON that is kept with it. */
+  result?: string | Json | null;
+};
+
+/** What `POST /sentinels/trigger` answers. */
+export type SentinelTriggerAnswer = {
+  success: boolean;
+  sentinel: Json;
+  unblockedCount?: number;
+};
+
+/** Stop watching for the condition of a sentinel. What waits for it goes on waiting. */
+export type SentinelCancelRequest = {
+  /** Agent that owns the records. A token may be bound to one agent. */
+  agentId?: string | null;
+  sentinelId: string;
+};
+
+/** What `POST /sentinels/cancel` answers. */
+export type SentinelCancelAnswer = {
+  success: boolean;
+  sentinel: Json;
+  unblockedCount?: number;
+};
+
+/** Check the conditions of all sentinels now; a running server does it every few seconds. */
+export type SentinelCheckRequest = {
+  /** Agent that owns the records. A token may be bound to one agent. */
+  agentId?: string | null;
+};
+
+/** What `POST /sentinels/check` answers. */
+export type SentinelCheckAnswer = {
+  success: boolean;
+  triggered: string[];
+  checkedCount: number;
+};
+
+/**
+ * Send a message to another agent, or to all of them. A reply stays in the thread of what it answers.
+ *
+ * A credential that is bound to an agent sends in its name only.
+ */
+export type SignalSendRequest = {
+  /** Agent that owns the records. A token may be bound to one agent. */
+  agentId?: string | null;
+  /** Name of the sending agent. */
+  from: string;
+  /** Name of the receiving agent. Default: all agents. */
+  to?: string | null;
+  /** The text. */
+  content: string;
+  /** Type, such as fact, decision, preference or bug. */
+  type?: "info" | "request" | "response" | "alert" | "handoff";
+  /** Id of the signal that this one answers. */
+  replyTo?: string | null;
+  threadId?: string | null;
+  expiresInMs?: number | null;
+};
+
+/** What `POST /signals/send` answers. */
+export type SignalSendAnswer = {
+  success: boolean;
+  signal: Json;
+};
+
+/** Read the messages to an agent and its own, newest first. Those to it are marked as read. */
+export type SignalReadRequest = {
+  /** Agent that owns the records. A token may be bound to one agent. */
+  agentId?: string | null;
+  unreadOnly?: boolean;
+  threadId?: string | null;
+  /** Maximum number of results (up to 500). */
+  limit?: number;
+};
+
+/** What `GET /signals` answers. */
+export type SignalReadAnswer = {
+  success: boolean;
+  signals: Json[];
+};
+
+/** Show a memory or an observation to the other agents of the tenant. Sharing it again changes nothing. */
+export type TeamShareRequest = {
+  /** Agent that owns the records. A token may be bound to one agent. */
+  agentId?: string | null;
+  itemId: string;
+  itemType: "memory" | "pattern" | "observation";
+};
+
+/** What `POST /team/share` answers. */
+export type TeamShareAnswer = {
+  success: boolean;
+  sharedItem: Json;
+};
+
+/** List what agents of the tenant have shared, newest first. */
+export type TeamFeedRequest = {
+  /** Agent that owns the records. A token may be bound to one agent. */
+  agentId?: string | null;
+  /** Maximum number of results (up to 200). */
+  limit?: number;
+};
+
+/** What `GET /team/feed` answers. */
+export type TeamFeedAnswer = {
+  items: Json[];
+  total: number;
+};
+
+/** List sketches, newest first. */
+export type SketchesRequest = {
+  /** Agent that owns the records. A token may be bound to one agent. */
+  agentId?: string | null;
+  /** Status. */
+  status?: string | null;
+  /** Maximum number of results (up to 200). */
+  limit?: number;
+  /** Number of results to skip. */
+  offset?: number;
+};
+
+/** What `GET /sketches` answers. */
+export type SketchesAnswer = {
+  success: boolean;
+  sketches: Json[];
+};
+
+/** Begin a sketch: steps that are tried out, and dropped after a while unless the sketch is promoted. */
+export type SketchCreateRequest = {
+  /** Agent that owns the records. A token may be bound to one agent. */
+  agentId?: string | null;
+  /** Title. */
+  title: string;
+  /** Longer description. */
+  description?: string;
+  /** Project: the address of its repository, its folder, or a name. */
+  project?: string | null;
+  /** Milliseconds until it is dropped. Default: an hour. */
+  expiresInMs?: number;
+};
+
+/** What `POST /sketches` answers. */
+export type SketchCreateAnswer = {
+  success: boolean;
+  sketch: Json;
+};
+
+/** Add a step to a sketch. Its id becomes that of an action when the sketch is promoted. */
+export type SketchAddRequest = {
+  /** Agent that owns the records. A token may be bound to one agent. */
+  agentId?: string | null;
+  sketchId: string;
+  /** Title. */
+  title: string;
+  /** Longer description. */
+  description?: string;
+  /** Priority from 0 to 100; higher comes first. */
+  priority?: number;
+  /** Tags. */
+  tags?: string | string[];
+  /** Ids of steps of the sketch that come first. */
+  dependsOn?: string | string[];
+};
+
+/** What `POST /sketches/add` answers. */
+export type SketchAddAnswer = {
+  success: boolean;
+  action: Json;
+};
+
+/** Make actions of a sketch's steps, which wait for each other as the steps do. */
+export type SketchPromoteRequest = {
+  /** Agent that owns the records. A token may be bound to one agent. */
+  agentId?: string | null;
+  sketchId: string;
+  /** Project: the address of its repository, its folder, or a name. */
+  project?: string | null;
+};
+
+/** What `POST /sketches/promote` answers. */
+export type SketchPromoteAnswer = {
+  success: boolean;
+  promotedIds: string[];
+};
+
+/** Drop a sketch and its steps. */
+export type SketchDiscardRequest = {
+  /** Agent that owns the records. A token may be bound to one agent. */
+  agentId?: string | null;
+  sketchId: string;
+};
+
+/** What `POST /sketches/discard` answers. */
+export type SketchDiscardAnswer = {
+  success: boolean;
+  discardedCount: number;
+};
+
+/** List routines, newest first. */
+export type RoutinesRequest = {
+  /** Agent that owns the records. A token may be bound to one agent. */
+  agentId?: string | null;
+  /** Maximum number of results (up to 200). */
+  limit?: number;
+  /** Number of results to skip. */
+  offset?: number;
+};
+
+/** What `GET /routines` answers. */
+export type RoutinesAnswer = {
+  success: boolean;
+  routines: Json[];
+};
+
+/** Keep a routine: steps that are done again and again, in their order. */
+export type RoutineCreateRequest = {
+  /** Agent that owns the records. A token may be bound to one agent. */
+  agentId?: string | null;
+  /** Name of the token. */
+  name: string;
+  /** Longer description. */
+  description?: string;
+  /** Each with a title, and the orders of steps it depends on. */
+  steps: RoutineStep[];
+  /** Tags. */
+  tags?: string | string[];
+};
+
+/** What `POST /routines` answers. */
+export type RoutineCreateAnswer = {
+  success: boolean;
+  routine: Json;
+};
+
+/** Run a routine: each of its steps becomes an action, blocked until the steps that it depends on are done. */
+export type RoutineRunRequest = {
+  /** Agent that owns the records. A token may be bound to one agent. */
+  agentId?: string | null;
+  routineId: string;
+  /** Project: the address of its repository, its folder, or a name. */
+  project?: string | null;
+  /** Agent that runs it, as agentId. */
+  initiatedBy?: string | null;
+};
+
+/** What `POST /routines/run` answers. */
+export type RoutineRunAnswer = {
+  success: boolean;
+  run: Json;
+  actionsCreated: number;
+};
+
+/** Show how far the run of a routine is. */
+export type RoutineStatusRequest = {
+  /** Agent that owns the records. A token may be bound to one agent. */
+  agentId?: string | null;
+  runId: string;
+};
+
+/** What `GET /routines/status` answers. */
+export type RoutineStatusAnswer = {
+  success: boolean;
+  run: Json;
+  actions: Json[];
+  progress: { [name: string]: number };
+};
+
+/** List the dimensions of facets and their values, of one record or of all, with how often each is used. */
+export type FacetsRequest = {
+  /** Agent that owns the records. A token may be bound to one agent. */
+  agentId?: string | null;
+  /** Facets of this record. Default: of all. */
+  targetId?: string | null;
+};
+
+/** What `GET /facets` answers. */
+export type FacetsAnswer = {
+  success: boolean;
+  dimensions: Json[];
+};
+
+/** Tag an action, a memory or an observation with dimension:value. Tagging it again changes nothing. */
+export type FacetTagRequest = {
+  /** Agent that owns the records. A token may be bound to one agent. */
+  agentId?: string | null;
+  targetId: string;
+  targetType: "action" | "memory" | "observation";
+  /** Such as priority, team or area; without a colon. */
+  dimension: string;
+  value: string;
+};
+
+/** What `POST /facets` answers. */
+export type FacetTagAnswer = {
+  success: boolean;
+  facet: Json;
+  skipped?: boolean;
+};
+
+/** Remove the facets of a record in a dimension. */
+export type FacetRemoveRequest = {
+  /** Agent that owns the records. A token may be bound to one agent. */
+  agentId?: string | null;
+  targetId: string;
+  dimension: string;
+  /** Default: all values of the dimension. */
+  value?: string | null;
+};
+
+/** What `POST /facets/remove` answers. */
+export type FacetRemoveAnswer = {
+  success: boolean;
+  removed: number;
+};
+
+/** Find actions, memories and observations by their facets: all of some, and any of others. */
+export type FacetQueryRequest = {
+  /** Agent that owns the records. A token may be bound to one agent. */
+  agentId?: string | null;
+  /** dimension:value, all of which a record must have. */
+  matchAll?: string | string[];
+  /** dimension:value, one of which a record must have. */
+  matchAny?: string | string[];
+  targetType?: "action" | "memory" | "observation" | null;
+  /** Maximum number of results (up to 500). */
+  limit?: number;
+};
+
+/** What `POST /facets/query` answers. */
+export type FacetQueryAnswer = {
+  success: boolean;
+  results: Json[];
 };
 
 /**
@@ -2363,19 +3109,24 @@ export type StillTrueAnswer = {
 /**
  * Condense a session into a summary: what was asked, changed and decided, and how it ended.
  *
- * Works without a language model; with an API key, the model writes the summary. Call it when a session is over.
+ * Works without a language model; with an API key, the model writes the summary. Call it when a session is over. With
+ * actionIds it condenses a chain of actions that are done into one note.
  */
 export type SummarizeRequest = {
   /** Agent that owns the records. A token may be bound to one agent. */
   agentId?: string | null;
   /** Id of the session. */
-  sessionId: string;
+  sessionId?: string | null;
+  /** Ids of actions that are done, instead of a session. */
+  actionIds?: string | string[];
+  /** Project: the address of its repository, its folder, or a name. */
+  project?: string | null;
 };
 
 /** What `POST /summarize` answers. */
 export type SummarizeAnswer = {
   success: boolean;
-  summary: Summary;
+  summary?: Summary;
   crystal: Insight;
 };
 
@@ -2407,14 +3158,19 @@ export type ConsolidateAnswer = {
  * Write the findings of a session into the slots of its project: preferences, unfinished work, habits.
  *
  * The context includes the user's wishes and open work without this. Call it to have them in slots that you can edit.
+ * Without a session, it draws insights from all sessions of the project.
  */
 export type ReflectRequest = {
   /** Agent that owns the records. A token may be bound to one agent. */
   agentId?: string | null;
-  /** Id of the session. */
-  sessionId: string;
+  /** Default: all sessions of the project. */
+  sessionId?: string | null;
   /** Maximum number of observations to read, newest first. */
   maxObservations?: number;
+  /** Project: the address of its repository, its folder, or a name. */
+  project?: string | null;
+  /** Insights to return, where no session is named. */
+  maxClusters?: number;
 };
 
 /** What `POST /reflect` answers. */
@@ -2423,6 +3179,7 @@ export type ReflectAnswer = {
   applied: number;
   observationsReviewed: number;
   slots: Slot[];
+  insights?: Insight[];
 };
 
 /** Summarize the latest ended sessions that have no summary yet. */
@@ -2446,6 +3203,8 @@ export type CrystalsRequest = {
   agentId?: string | null;
   /** Project: the address of its repository, its folder, or a name. */
   project?: string | null;
+  /** Only lessons that are at least this certain, from 0 to 1. */
+  minConfidence?: number;
   /** Maximum number of results (up to 500). */
   limit?: number;
   /** Number of results to skip. */
@@ -2464,6 +3223,8 @@ export type SemanticRequest = {
   agentId?: string | null;
   /** Project: the address of its repository, its folder, or a name. */
   project?: string | null;
+  /** Only lessons that are at least this certain, from 0 to 1. */
+  minConfidence?: number;
   /** Maximum number of results (up to 500). */
   limit?: number;
   /** Number of results to skip. */
@@ -2482,6 +3243,8 @@ export type ProceduralRequest = {
   agentId?: string | null;
   /** Project: the address of its repository, its folder, or a name. */
   project?: string | null;
+  /** Only lessons that are at least this certain, from 0 to 1. */
+  minConfidence?: number;
   /** Maximum number of results (up to 500). */
   limit?: number;
   /** Number of results to skip. */
@@ -2500,6 +3263,8 @@ export type InsightsRequest = {
   agentId?: string | null;
   /** Project: the address of its repository, its folder, or a name. */
   project?: string | null;
+  /** Only lessons that are at least this certain, from 0 to 1. */
+  minConfidence?: number;
   /** Maximum number of results (up to 500). */
   limit?: number;
   /** Number of results to skip. */
@@ -2508,6 +3273,7 @@ export type InsightsRequest = {
 
 /** What `GET /insights` answers. */
 export type InsightsAnswer = {
+  success: boolean;
   insights: Insight[];
   total: number;
 };
@@ -2588,10 +3354,19 @@ export type AntigravitySyncAllAnswer = {
   reflections?: Json;
 };
 
-/** Return the newest memories as a MEMORY.md page, for agents that keep one. */
+/**
+ * Return the newest memories as a MEMORY.md page, or bring a MEMORY.md and this memory in line.
+ *
+ * With HOLDFAST_CLAUDE_MEMORY_FILE, writing replaces Holdfast's own part of that file, between two marks, and leaves
+ * the rest; reading saves the rest as memories, and repeating it adds no duplicates.
+ */
 export type ClaudeBridgeSyncRequest = {
   /** Agent that owns the records. A token may be bound to one agent. */
   agentId?: string | null;
+  /** write: memories into MEMORY.md. read: what it says, as memories. */
+  direction?: "write" | "read";
+  /** Project of what is read or written. */
+  project?: string | null;
 };
 
 /** What `POST /claude-bridge/sync` answers. */
@@ -2599,6 +3374,54 @@ export type ClaudeBridgeSyncAnswer = {
   success: boolean;
   memories: number;
   markdown: string;
+  path?: string;
+  lines?: number;
+  added?: number;
+  changed?: number;
+};
+
+/**
+ * Shorten a Markdown file: headings, code, tables, links and first sentences stay, what only explains is left out.
+ *
+ * The file as it was is kept beside it as NAME.original.md. Only files in a folder of HOLDFAST_PAGE_FOLDERS.
+ */
+export type CompressFileRequest = {
+  /** Agent that owns the records. A token may be bound to one agent. */
+  agentId?: string | null;
+  /** A Markdown file in a folder of HOLDFAST_PAGE_FOLDERS. */
+  filePath: string;
+};
+
+/** What `POST /compress-file` answers. */
+export type CompressFileAnswer = {
+  success: boolean;
+  filePath: string;
+  originalChars: number;
+  compressedChars: number;
+  backupPath?: string;
+  skipped?: boolean;
+  reason?: string;
+};
+
+/**
+ * Write memories, lessons, crystals and sessions as Markdown notes with front matter and links, for Obsidian.
+ *
+ * Only into a folder of HOLDFAST_PAGE_FOLDERS. Repeating it replaces the notes; those of records that are gone stay.
+ */
+export type ObsidianExportRequest = {
+  /** Agent that owns the records. A token may be bound to one agent. */
+  agentId?: string | null;
+  /** Folder of the notes, in HOLDFAST_PAGE_FOLDERS. Default: its first. */
+  vaultDir?: string | null;
+  /** Of memories, lessons, crystals, sessions. Default: all. */
+  types?: string | string[];
+};
+
+/** What `POST /obsidian/export` answers. */
+export type ObsidianExportAnswer = {
+  success: boolean;
+  exported: { [name: string]: number };
+  vaultDir: string;
 };
 
 /**
@@ -2728,6 +3551,8 @@ export type SnapshotCreateRequest = {
   agentId?: string | null;
   /** Description of the snapshot. */
   label?: string;
+  /** The same as label, which comes first. */
+  message?: string;
   /** Sign with the signing key of this memory. */
   sign?: boolean | null;
   /** age recipients to encrypt for. */
@@ -3674,6 +4499,28 @@ export type VaultSyncAnswer = {
 };
 
 /**
+ * Exchange memory with other machines through a vault: upload own snapshots, and merge the newest one there.
+ *
+ * A merge replaces the live memory, so it is only shown unless `yes` is given; snapshot undo takes it back. There are
+ * no connections between servers: nothing is sent to an address that a request names, but for vaults.
+ */
+export type MeshSyncRequest = {
+  /** Agent that owns the records. A token may be bound to one agent. */
+  agentId?: string | null;
+  /** Vault that the machines share. Default: HOLDFAST_VAULT. */
+  peerId?: string | null;
+  direction?: "push" | "pull" | "both";
+  /** With pull: merge. Without it, what a merge would change is shown. */
+  yes?: boolean;
+};
+
+/** What `POST /mesh/sync` answers. */
+export type MeshSyncAnswer = {
+  success: boolean;
+  results: Json[];
+};
+
+/**
  * Import the memories and memory files of a bundle of the earlier system (nexo-memory-snapshot-v1).
  *
  * Memories are redacted and keep their ids, so repeating it adds no duplicates. Files are written to a separate folder
@@ -4057,7 +4904,7 @@ export type OauthApproveAnswer = {
   next: string;
 };
 
-/** Check the server's installation: libraries, memory folders, keys, language model and embedder. */
+/** Check the server's installation: libraries, memory folders, keys, language model, embedder and reranker. */
 export type ExamineRequest = {
   /** Agent that owns the records. A token may be bound to one agent. */
   agentId?: string | null;
@@ -4126,6 +4973,11 @@ export interface Operations {
   replay_sessions: { request: ReplaySessionsRequest; answer: ReplaySessionsAnswer };
   replay_load: { request: ReplayLoadRequest; answer: ReplayLoadAnswer };
   replay_frames: { request: ReplayFramesRequest; answer: ReplayFramesAnswer };
+  file_history: { request: FileHistoryRequest; answer: FileHistoryAnswer };
+  patterns: { request: PatternsRequest; answer: PatternsAnswer };
+  vision_search: { request: VisionSearchRequest; answer: VisionSearchAnswer };
+  related: { request: RelatedRequest; answer: RelatedAnswer };
+  provenance: { request: ProvenanceRequest; answer: ProvenanceAnswer };
   lessons: { request: LessonsRequest; answer: LessonsAnswer };
   lesson_save: { request: LessonSaveRequest; answer: LessonSaveAnswer };
   lesson_delete: { request: LessonDeleteRequest; answer: LessonDeleteAnswer };
@@ -4140,11 +4992,42 @@ export interface Operations {
   actions: { request: ActionsRequest; answer: ActionsAnswer };
   action_create: { request: ActionCreateRequest; answer: ActionCreateAnswer };
   action_update: { request: ActionUpdateRequest; answer: ActionUpdateAnswer };
+  action_get: { request: ActionGetRequest; answer: ActionGetAnswer };
+  action_edge: { request: ActionEdgeRequest; answer: ActionEdgeAnswer };
   frontier: { request: FrontierRequest; answer: FrontierAnswer };
   relations: { request: RelationsRequest; answer: RelationsAnswer };
   relate: { request: RelateRequest; answer: RelateAnswer };
   graph: { request: GraphRequest; answer: GraphAnswer };
+  graph_query: { request: GraphQueryRequest; answer: GraphQueryAnswer };
   graph_stats: { request: GraphStatsRequest; answer: GraphStatsAnswer };
+  next_action: { request: NextActionRequest; answer: NextActionAnswer };
+  lease: { request: LeaseRequest; answer: LeaseAnswer };
+  coordination_remove: { request: CoordinationRemoveRequest; answer: CoordinationRemoveAnswer };
+  heal: { request: HealRequest; answer: HealAnswer };
+  checkpoints: { request: CheckpointsRequest; answer: CheckpointsAnswer };
+  checkpoint: { request: CheckpointRequest; answer: CheckpointAnswer };
+  sentinels: { request: SentinelsRequest; answer: SentinelsAnswer };
+  sentinel_create: { request: SentinelCreateRequest; answer: SentinelCreateAnswer };
+  sentinel_trigger: { request: SentinelTriggerRequest; answer: SentinelTriggerAnswer };
+  sentinel_cancel: { request: SentinelCancelRequest; answer: SentinelCancelAnswer };
+  sentinel_check: { request: SentinelCheckRequest; answer: SentinelCheckAnswer };
+  signal_send: { request: SignalSendRequest; answer: SignalSendAnswer };
+  signal_read: { request: SignalReadRequest; answer: SignalReadAnswer };
+  team_share: { request: TeamShareRequest; answer: TeamShareAnswer };
+  team_feed: { request: TeamFeedRequest; answer: TeamFeedAnswer };
+  sketches: { request: SketchesRequest; answer: SketchesAnswer };
+  sketch_create: { request: SketchCreateRequest; answer: SketchCreateAnswer };
+  sketch_add: { request: SketchAddRequest; answer: SketchAddAnswer };
+  sketch_promote: { request: SketchPromoteRequest; answer: SketchPromoteAnswer };
+  sketch_discard: { request: SketchDiscardRequest; answer: SketchDiscardAnswer };
+  routines: { request: RoutinesRequest; answer: RoutinesAnswer };
+  routine_create: { request: RoutineCreateRequest; answer: RoutineCreateAnswer };
+  routine_run: { request: RoutineRunRequest; answer: RoutineRunAnswer };
+  routine_status: { request: RoutineStatusRequest; answer: RoutineStatusAnswer };
+  facets: { request: FacetsRequest; answer: FacetsAnswer };
+  facet_tag: { request: FacetTagRequest; answer: FacetTagAnswer };
+  facet_remove: { request: FacetRemoveRequest; answer: FacetRemoveAnswer };
+  facet_query: { request: FacetQueryRequest; answer: FacetQueryAnswer };
   folder_graph: { request: FolderGraphRequest; answer: FolderGraphAnswer };
   folder_memories: { request: FolderMemoriesRequest; answer: FolderMemoriesAnswer };
   still_true: { request: StillTrueRequest; answer: StillTrueAnswer };
@@ -4161,6 +5044,8 @@ export interface Operations {
   antigravity_sync: { request: AntigravitySyncRequest; answer: AntigravitySyncAnswer };
   antigravity_sync_all: { request: AntigravitySyncAllRequest; answer: AntigravitySyncAllAnswer };
   claude_bridge_sync: { request: ClaudeBridgeSyncRequest; answer: ClaudeBridgeSyncAnswer };
+  compress_file: { request: CompressFileRequest; answer: CompressFileAnswer };
+  obsidian_export: { request: ObsidianExportRequest; answer: ObsidianExportAnswer };
   export: { request: ExportRequest; answer: ExportAnswer };
   import_: { request: ImportRequest; answer: ImportAnswer };
   import_jsonl: { request: ImportJsonlRequest; answer: ImportJsonlAnswer };
@@ -4203,6 +5088,7 @@ export interface Operations {
   vault_prune: { request: VaultPruneRequest; answer: VaultPruneAnswer };
   vault_copy: { request: VaultCopyRequest; answer: VaultCopyAnswer };
   vault_sync: { request: VaultSyncRequest; answer: VaultSyncAnswer };
+  mesh_sync: { request: MeshSyncRequest; answer: MeshSyncAnswer };
   snapshot_import: { request: SnapshotImportRequest; answer: SnapshotImportAnswer };
   key_new: { request: KeyNewRequest; answer: KeyNewAnswer };
   key_show: { request: KeyShowRequest; answer: KeyShowAnswer };
@@ -4285,6 +5171,11 @@ export const ROUTES: { readonly [N in keyof Operations]: readonly [method: strin
   replay_sessions: ["GET", "/replay/sessions", "read"],
   replay_load: ["GET", "/replay/load", "read"],
   replay_frames: ["GET", "/replay/frames", "read"],
+  file_history: ["POST", "/file-context", "read"],
+  patterns: ["POST", "/patterns", "read"],
+  vision_search: ["POST", "/vision-search", "read"],
+  related: ["GET", "/relations/related", "read"],
+  provenance: ["GET", "/provenance", "read"],
   lessons: ["GET", "/lessons", "read"],
   lesson_save: ["POST", "/lessons", "write"],
   lesson_delete: ["DELETE", "/lessons", "destroy"],
@@ -4299,11 +5190,42 @@ export const ROUTES: { readonly [N in keyof Operations]: readonly [method: strin
   actions: ["GET", "/actions", "read"],
   action_create: ["POST", "/actions", "write"],
   action_update: ["PATCH", "/actions/{actionId}", "write"],
+  action_get: ["GET", "/actions/get", "read"],
+  action_edge: ["POST", "/actions/edges", "write"],
   frontier: ["GET", "/frontier", "read"],
   relations: ["GET", "/relations", "read"],
   relate: ["POST", "/relations", "write"],
   graph: ["GET", "/graph", "read"],
+  graph_query: ["POST", "/graph/query", "read"],
   graph_stats: ["GET", "/graph/stats", "read"],
+  next_action: ["GET", "/next", "read"],
+  lease: ["POST", "/leases/{operation}", "write"],
+  coordination_remove: ["DELETE", "/coordination/{id}", "destroy"],
+  heal: ["POST", "/diagnostics/heal", "write"],
+  checkpoints: ["GET", "/checkpoints", "read"],
+  checkpoint: ["POST", "/checkpoints/{operation}", "write"],
+  sentinels: ["GET", "/sentinels", "read"],
+  sentinel_create: ["POST", "/sentinels", "write"],
+  sentinel_trigger: ["POST", "/sentinels/trigger", "write"],
+  sentinel_cancel: ["POST", "/sentinels/cancel", "write"],
+  sentinel_check: ["POST", "/sentinels/check", "write"],
+  signal_send: ["POST", "/signals/send", "write"],
+  signal_read: ["GET", "/signals", "write"],
+  team_share: ["POST", "/team/share", "write"],
+  team_feed: ["GET", "/team/feed", "read"],
+  sketches: ["GET", "/sketches", "read"],
+  sketch_create: ["POST", "/sketches", "write"],
+  sketch_add: ["POST", "/sketches/add", "write"],
+  sketch_promote: ["POST", "/sketches/promote", "write"],
+  sketch_discard: ["POST", "/sketches/discard", "write"],
+  routines: ["GET", "/routines", "read"],
+  routine_create: ["POST", "/routines", "write"],
+  routine_run: ["POST", "/routines/run", "write"],
+  routine_status: ["GET", "/routines/status", "read"],
+  facets: ["GET", "/facets", "read"],
+  facet_tag: ["POST", "/facets", "write"],
+  facet_remove: ["POST", "/facets/remove", "write"],
+  facet_query: ["POST", "/facets/query", "read"],
   folder_graph: ["GET", "/graph/folders", "read"],
   folder_memories: ["GET", "/graph/memories", "read"],
   still_true: ["POST", "/still-true", "write"],
@@ -4319,7 +5241,9 @@ export const ROUTES: { readonly [N in keyof Operations]: readonly [method: strin
   second_brain_write: ["POST", "/second-brain", "write"],
   antigravity_sync: ["POST", "/antigravity/sync", "write"],
   antigravity_sync_all: ["POST", "/antigravity/sync-all", "write"],
-  claude_bridge_sync: ["POST", "/claude-bridge/sync", "read"],
+  claude_bridge_sync: ["POST", "/claude-bridge/sync", "write"],
+  compress_file: ["POST", "/compress-file", "write"],
+  obsidian_export: ["POST", "/obsidian/export", "write"],
   export: ["GET", "/export", "read"],
   import_: ["POST", "/import", "write"],
   import_jsonl: ["POST", "/replay/import-jsonl", "write"],
@@ -4362,6 +5286,7 @@ export const ROUTES: { readonly [N in keyof Operations]: readonly [method: strin
   vault_prune: ["POST", "/vault/prune", "destroy"],
   vault_copy: ["POST", "/vault/copy", "write"],
   vault_sync: ["POST", "/vault/sync", "write"],
+  mesh_sync: ["POST", "/mesh/sync", "write"],
   snapshot_import: ["POST", "/snapshots/import", "write"],
   key_new: ["POST", "/keys", "write"],
   key_show: ["GET", "/keys", "read"],

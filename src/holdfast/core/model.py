@@ -265,6 +265,27 @@ class Relation:
 
 
 @dataclass(frozen=True, slots=True)
+class CoordinationRecord:
+    """What agents use to share work: a lease, signal, checkpoint, sentinel, sketch, routine, run, facet or shared item.
+
+    `subject` is what it is about: the action of a lease, the agent that a signal is for, the record that a facet tags.
+    The rest depends on the kind and is in the body; see `coordination/coordination_records.py`.
+    """
+
+    tenant: str
+    id: str
+    seq: int
+    kind: str
+    subject: str
+    status: str
+    agent: str | None
+    body: Json
+    created_at: int
+    updated_at: int
+    expires_at: int | None
+
+
+@dataclass(frozen=True, slots=True)
 class Summary:
     """What happened in one session; its id is the session's."""
 

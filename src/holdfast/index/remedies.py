@@ -17,11 +17,11 @@ _TREE = Path(__file__).resolve().parents[3]  # of the source, if Holdfast runs f
 def install_weights(model: LocalModel) -> str:
     if _is_made():
         return f"Run {shlex.join(['make', '-C', str(_TREE), f'weights-{model.key}'])}"
-    return f"Run {_pip()} install --no-deps {model.packages[0]}" if model.packages else _by_installer(model)
+    return _by_installer(model) if _has_installer(model) else f"Run {_pip()} install --no-deps {model.packages[0]}"
 
 
 def install_weights_anew(model: LocalModel) -> str:
-    if not model.packages:
+    if _has_installer(model):
         return install_weights(model)  # replaces what is there
     return f"Run {_pip()} install --no-deps --force-reinstall {model.packages[0]}"
 
@@ -32,7 +32,7 @@ def install_runtime(*options: str) -> str:
 
 def correct_path(model: LocalModel) -> str:
     return (
-        f"Set HOLDFAST_EMBEDDER_PATH to a folder with the pinned {file_names(model)}, or unset it to use the "
+        f"Set {model.setting} to a folder with the pinned {file_names(model)}, or unset it to use the "
         "installed weights."
     )
 
@@ -41,6 +41,11 @@ def file_names(model: LocalModel, together: str = "") -> str:
     """The names of its files; with how they are to lie if there are several."""
     names = [pinned.name for pinned in model.files]
     return " and ".join(names) + (together if len(names) > 1 else "")
+
+
+def _has_installer(model: LocalModel) -> bool:
+    """Whether a module takes its files out of a package; else a package is installed as it is."""
+    return bool(model.installer) or not model.packages
 
 
 def _is_made() -> bool:

@@ -45,7 +45,7 @@ class WeightFolders:
     """All places, in the order in which they are searched."""
 
     model: LocalModel
-    given: str  # HOLDFAST_EMBEDDER_PATH: a folder, or the weights themselves
+    given: str  # the setting of its path: a folder, or the weights themselves
     downloads: Path
     fetch: Fetch | None = None
 
@@ -56,7 +56,7 @@ class WeightFolders:
             EmbedderUnavailable: they are nowhere, or not at the operator's path.
         """
         if self.given:
-            return _given(self.model, user_path(self.given, "HOLDFAST_EMBEDDER_PATH", EmbedderUnavailable))
+            return _given(self.model, user_path(self.given, self.model.setting, EmbedderUnavailable))
         if folder := _installed(self.model):
             return WeightFiles(self.model, folder)
         if _has_all(self.model, self.downloads):
@@ -99,12 +99,12 @@ def _given(model: LocalModel, path: Path) -> WeightFiles:
     folder = path if path.is_dir() else path.parent
     if path.is_file() and path.name != model.weights.name:
         raise EmbedderUnavailable(
-            f"{model.key}: HOLDFAST_EMBEDDER_PATH names {path.name}, which is not {model.weights.name}",
+            f"{model.key}: {model.setting} names {path.name}, which is not {model.weights.name}",
             hint=correct_path(model),
         )
     if not _has_all(model, folder):
         raise EmbedderUnavailable(
-            f"{model.key}: HOLDFAST_EMBEDDER_PATH has no {file_names(model, ' side by side')}",
+            f"{model.key}: {model.setting} has no {file_names(model, ' side by side')}",
             hint=correct_path(model),
         )
     return WeightFiles(model, folder, given=True)
@@ -124,7 +124,8 @@ def _installed(model: LocalModel) -> Path | None:
             continue
         for file in listed:
             folder = Path(str(file.locate())).parent
-            if file.name == model.weights.name and _has_all(model, folder):
+            is_own = model.inside in ("", folder.name)
+            if is_own and file.name == model.weights.name and _has_all(model, folder):
                 return folder
     return installed_folder(model) if _has_all(model, installed_folder(model)) else None
 

@@ -27,6 +27,7 @@ from holdfast.store.tables import ADDRESSES, MEMORIES
 OWN, ALIAS, MOVED = "own", "alias", "moved"
 MOST_NAMES = 100  # of one memory
 BATCH = 500
+AT_ONCE = 100  # memories that are read with their text, each up to a megabyte
 
 NO_MEMORY = "memory: no memory has that id"
 
@@ -208,7 +209,7 @@ def places(ctx: CallContext, reader: Reader, under: str, agent: str | None) -> I
         return
     bounds = (Condition("id", ">=", under), Condition("id", "<", under + "\U0010ffff")) if under else ()
     each = reader.each(ADDRESSES, ctx.tenant, *bounds, order="id")
-    while some := list(islice(each, BATCH)):
+    while some := list(islice(each, AT_ONCE)):
         latest = _latest_of(reader, ctx.tenant, [one.root for one in some])
         for address in some:
             memory = latest.get(address.root)

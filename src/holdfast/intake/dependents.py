@@ -18,6 +18,7 @@ from holdfast.store.queries.merge_notes import drop_set_aside
 from holdfast.store.queries.stale_summaries import mark_sessions_of
 from holdfast.store.tables import (
     ANSWERS,
+    COORDINATION,
     INSIGHTS,
     LESSONS,
     MEMORIES,
@@ -27,6 +28,7 @@ from holdfast.store.tables import (
     SESSIONS,
     SLOTS,
     STATEMENTS,
+    TAGGING,
     reflected_from_key,
     reflected_key,
 )
@@ -80,6 +82,7 @@ def drop_drawn(ctx: CallContext, tx: Tx, tally: RemovalCounts, sessions: Iterabl
         if not gone.isdisjoint(lesson.source_ids) and not _any_left(ctx, tx, lesson.source_ids):
             tx.delete(LESSONS, ctx.tenant, lesson.id)
             tally.add("lessons", lesson.id)
+    _drop_tags(ctx, tx, tally)
     for id in [*gone, *(f"session:{session}" for session in sessions)]:
         for end in ("source_id", "target_id"):
             for relation in tx.find(RELATIONS, ctx.tenant, *where(**{end: id})):
@@ -93,6 +96,18 @@ def drop_drawn(ctx: CallContext, tx: Tx, tally: RemovalCounts, sessions: Iterabl
         _drop_lines(ctx, tx, session, gone, tally)
     drop_set_aside(tx, ctx.tenant, gone)
     _blank_answers(ctx, tx, gone)
+
+
+def _drop_tags(ctx: CallContext, tx: Tx, tally: RemovalCounts) -> None:
+    """Facets of what is gone, and the notes that it was shared."""
+    kinds, ids = Condition("kind", "in", TAGGING), list(tally.ids)
+    for start in range(0, len(ids), ASKED_AT_ONCE):
+        some = Condition("subject", "in", ids[start : start + ASKED_AT_ONCE])
+        for one in tx.find(COORDINATION, ctx.tenant, kinds, some):
+            tx.delete(COORDINATION, ctx.tenant, one.id)
+            tally.add(f"{one.kind}s", one.id)
+            if one.subject in tally.audiences:
+                tally.audiences[one.id] = tally.audiences[one.subject]
 
 
 def _any_left(ctx: CallContext, tx: Tx, ids: Iterable[str]) -> bool:

@@ -8,11 +8,18 @@ from typing import Any
 
 from holdfast.core.errors import NotFound
 from holdfast.core.model import Json
+from holdfast.ops.coordination.facets import FACETS
+from holdfast.ops.coordination.gates import GATES
+from holdfast.ops.coordination.messages import MESSAGES
+from holdfast.ops.coordination.plans import PLANS
+from holdfast.ops.coordination.work import WORK
 from holdfast.ops.foreign.knowledge_graph import GRAPH_OPERATIONS
 from holdfast.ops.foreign.memory_tool import FILE_OPERATIONS
 from holdfast.ops.framework.operation import Operation
 from holdfast.ops.oauth.approval import OAUTH_OPERATIONS
+from holdfast.ops.query.history import HISTORY
 from holdfast.ops.query.memory_map import FOLDERS
+from holdfast.ops.query.provenance import PROVENANCE
 from holdfast.ops.query.recall_check import CHECKING
 from holdfast.ops.query.search import RECALL
 from holdfast.ops.query.timeline import TIMELINE
@@ -31,7 +38,9 @@ from holdfast.ops.records.slots import SLOT_OPERATIONS
 from holdfast.ops.server.admin import ADMIN
 from holdfast.ops.server.examination import EXAMINATION
 from holdfast.ops.server.export_import import TRANSFER
+from holdfast.ops.server.mesh import MESH
 from holdfast.ops.server.overview import OVERVIEW
+from holdfast.ops.server.pages import PAGES
 from holdfast.ops.server.recover import RECOVERING
 from holdfast.ops.server.second_brain import NOTE_OPERATIONS
 from holdfast.ops.snapshots.create import SNAPSHOTS
@@ -60,12 +69,20 @@ OPERATIONS: tuple[Operation, ...] = (
     *RECALL,
     *CHECKING,
     *TIMELINE,
+    *HISTORY,
+    *PROVENANCE,
     *LESSON_OPERATIONS,
     *SLOT_OPERATIONS,
     *ACTION_OPERATIONS,
+    *WORK,
+    *GATES,
+    *MESSAGES,
+    *PLANS,
+    *FACETS,
     *FOLDERS,
     *LEARNING,
     *NOTE_OPERATIONS,
+    *PAGES,
     *TRANSFER,
     *RULES,
     *PROGENLY,
@@ -79,6 +96,7 @@ OPERATIONS: tuple[Operation, ...] = (
     *RECOVERING,
     *REMOVING,
     *VAULTS,
+    *MESH,
     *FOREIGN,
     *KEY_OPERATIONS,
     *OVERVIEW,

@@ -17,7 +17,7 @@ A line that begins with none of these marks comes from here, never from a memory
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any, Literal
 
@@ -48,7 +48,7 @@ _CONTINUED = "\n  | "
 @dataclass(frozen=True, slots=True)
 class _LocaleTexts:
     titles: Mapping[str, str]
-    notice: tuple[str, str]
+    notice: tuple[str, ...]
     count: str
     source: str
     owner: str
@@ -107,6 +107,7 @@ def format_memory_for_injection(
     max_tokens: int | None = None,
     locale: Locale = "en",
     current_user: str = "",
+    offers_recall: bool = True,
 ) -> str:
     """The block of those memories, by scope; empty if none can be shown.
 
@@ -117,11 +118,14 @@ def format_memory_for_injection(
         max_tokens: tokens of the whole block, wrapper and all.
         locale: the language of everything that is not a memory.
         current_user: a user id that is shown as "current user" where it owns a memory.
+        offers_recall: whether the model has the tool memory_recall; only then it is told to call it.
 
     Raises:
         InvalidRequest: the locale is none of the two.
     """
     words = _words(locale)
+    if not offers_recall:
+        words = replace(words, notice=words.notice[1:])
     entries = [entry for memory in memories or () if (entry := _entry(memory, words, current_user))]
     groups = [_Group(f"\n[{words.titles[scope]}]", [one for one in entries if one.scope == scope]) for scope in SCOPES]
     return _within(lambda chars: _block(words, groups, chars), max_length, max_tokens)

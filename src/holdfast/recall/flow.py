@@ -29,6 +29,7 @@ from holdfast.recall.repeats import (
     with_versions,
 )
 from holdfast.recall.replacements import newest_first
+from holdfast.recall.rerank import reread
 from holdfast.recall.signals import asks_for_days_alone
 from holdfast.recall.time.dates import day_of, spans
 from holdfast.recall.turn_hits import weighed
@@ -62,7 +63,7 @@ def search(ctx: CallContext, question: Question) -> list[Hit]:
     told = joined(with_versions(ctx, reader, _current(ctx, reader, seen, question)), groups)
     if question.as_of is None:
         turns = weighed(ctx, reader, as_turn_groups(ctx, reader, told), embedding, _read(ctx, question.query))
-        told = newest_first(ctx, reader, turns, question.query)
+        told = newest_first(ctx, reader, reread(ctx, reader, turns, question), question.query)
     found = with_same_text(told, _readable(ctx, reader, same, question))
     return _with_confidence(ctx, question, found, signs, embedding)[: question.limit]
 

@@ -29,6 +29,7 @@ class Question:
     unbound: bool = False  # only memories of no project
     strict: bool = False  # only what holds one of the words itself, or clearly means the same
     per_session: int | None = None  # at most so many of one session, for answers from several
+    reread: bool = False  # whether the reranker reads the best hits again
 
 
 @dataclass(frozen=True, slots=True)

@@ -26,7 +26,8 @@ def search_here(ctx: CallContext, question: Question) -> list[Hit]:
     if any(map(is_clear, hits)):
         return hits
     known = {hit.record.id for hit in hits}
-    others = [hit for hit in search(ctx, question) if hit.record.id not in known and is_clear(hit)][:MOST_OTHERS]
+    elsewhere = replace(question, reread=False)
+    others = [hit for hit in search(ctx, elsewhere) if hit.record.id not in known and is_clear(hit)][:MOST_OTHERS]
     return [*hits[: question.limit - len(others)], *others]
 
 

@@ -128,6 +128,7 @@ class ScoreParts(NamedTuple):
     turn: float = 0.0  # of a turn: how near its prompt and answer are together, beside the other hits
     worth: float = 0.0  # what was stated in it
     newer: float = 0.0  # than the other hits; below zero: older
+    reread: float = 0.0  # how well it answers, by a model that reads question and text together
 
 
 class RankedCandidate(NamedTuple):

@@ -73,9 +73,13 @@ class Settings:
     embedder_dims: int
     embedder_url: str
     embedder_key: str | None
+    reranker: str
+    reranker_path: str
     embedder_seconds: int
     embedder_calls_per_hour: int
     import_roots: tuple[str, ...]
+    page_folders: tuple[str, ...]
+    claude_memory_file: str
     memory_folders: tuple[str, ...]
     snapshot_every: int
     snapshot_before: tuple[str, ...]

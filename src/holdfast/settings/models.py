@@ -101,6 +101,18 @@ ROWS: tuple[Setting, ...] = (
         (),
         True,
     ),
+    Setting(
+        "reranker",
+        "local",
+        "Model that reads the best hits of a search again beside the question. local: ms-marco-MiniLM-L-12-v2 if it is "
+        "installed and HOLDFAST_EMBEDDER is not none; none: hits stay in the order of the ranking.",
+        one_of("local", "none"),
+    ),
+    Setting(
+        "reranker_path",
+        "",
+        "Folder with the files of the reranker (model.onnx, tokenizer.json). Empty: the installed ones.",
+    ),
     Setting("embedder_seconds", "30", "Timeout of one request to a remote embedder, in seconds.", whole(1, 600)),
     Setting(
         "embedder_calls_per_hour",
@@ -113,5 +125,17 @@ ROWS: tuple[Setting, ...] = (
         "~/.claude/projects,~/.codex/sessions",
         "Folders from which transcripts may be imported.",
         words_list,
+    ),
+    Setting(
+        "page_folders",
+        "",
+        "Folders in which Markdown files may be shortened, and notes and MEMORY.md be written. Empty: none.",
+        words_list,
+        ("AGENTMEMORY_EXPORT_ROOT",),
+    ),
+    Setting(
+        "claude_memory_file",
+        "",
+        "MEMORY.md of Claude Code that memory_claude_bridge_sync reads and writes. Empty: none.",
     ),
 )

@@ -162,7 +162,11 @@ def _without(
         found = find_moment(vault, trust, named.moment, folder, partial=named.partial, without=damaged)
         reached = found.fetched
         if reached and reached.pieces and reached.line == needed.line and reached.pieces[-1].number >= needed.number:
-            said = f"Damaged in the vault, and not needed, as an older one and the journal were used: {damaged[-1]}"
+            base = f"snapshot {found.snapshot}" if found.snapshot else "none"
+            said = (
+                f"Damaged in the vault: {', '.join(damaged)}. The records are whole by an older snapshot and the "
+                f"journal; memory folders and guarded files are those of {base}."
+            )
             return replace(found, notes=(said, *found.notes))
     return None
 

@@ -420,7 +420,7 @@ class Store(Protocol):
 
         Jobs of several threads share one commit; one that raises is rolled back alone. A write made inside
         another is part of it: durable when the outer one is. `again` allows the job to be run once more from its
-        start, which lets the writes inside it be cheaper. A job that another server's lock kept from storing anything
+        start, where a connection was lost. A job that another server's lock kept from storing anything
         is run again in any case.
 
         Raises:

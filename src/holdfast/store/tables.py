@@ -12,6 +12,7 @@ from holdfast.core.model import (
     AuditEntry,
     CleanText,
     Commit,
+    CoordinationRecord,
     Insight,
     Lesson,
     Memory,
@@ -104,6 +105,7 @@ LESSONS = Table("lessons", Lesson, told=True, counted=True)
 SLOTS = Table("slots", Slot, told=True, counted=True)
 ACTIONS = Table("actions", Action, counted=True)
 RELATIONS = Table("relations", Relation)
+COORDINATION = Table("coordination", CoordinationRecord, counted=True)
 SUMMARIES = Table("summaries", Summary, told=True)
 INSIGHTS = Table("insights", Insight, told=True)
 STATEMENTS = Table("statements", Statement)  # derived from observations, which are published
@@ -113,6 +115,7 @@ OAUTH = Table("oauth", OAuthRecord)
 AUDIT = Table("audit", AuditEntry)
 ANSWERS = Table("answers", Answer)
 NOTES = Table("notes", Note)
+TAGGING = ("facet", "share")  # kinds of coordination records that go with the memory or observation they are about
 PAGE = "second-brain"  # the kind of notes that a user writes; the others are the server's own state
 
 TABLES: tuple[Table[Any], ...] = (
@@ -124,6 +127,7 @@ TABLES: tuple[Table[Any], ...] = (
     SLOTS,
     ACTIONS,
     RELATIONS,
+    COORDINATION,
     SUMMARIES,
     INSIGHTS,
     STATEMENTS,

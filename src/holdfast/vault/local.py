@@ -156,7 +156,7 @@ class LocalVault:
             if str(self._root) in self._used_folders():
                 raise VaultRefused(
                     f"vault: {self._root} is gone, and this memory had copies in it",
-                    hint=f"Mount its disk. If they are lost, begin again: holdfast vault init {quote(self.place)}",
+                    hint=f"Run holdfast vault init {quote(self.place)} if they are lost. Otherwise mount its disk.",
                 ) from None
             there = self._root.parent.is_dir()
         except OSError as error:

@@ -14,6 +14,7 @@ from shlex import quote
 from typing import TYPE_CHECKING
 
 from holdfast.cli.command_table import endpoint
+from holdfast.cli.hook.delivery import ELSEWHERE
 from holdfast.cli.output.folder_hints import with_folder
 from holdfast.cli.remote_hints import secret_variable
 from holdfast.core.errors import CANNOT_OPEN, STORAGE_WARNINGS, Fault, Forbidden, NotFound, Unauthorized
@@ -275,7 +276,13 @@ def _protection(kept: Json) -> Check:
 
 def _spool(settings: Settings) -> Iterator[Check]:
     """What hooks could not deliver."""
-    if settings.url or not settings.folder.is_dir():
+    if not settings.folder.is_dir():
+        return
+    away = sum(spool_status(str(place)).waiting for place in (settings.folder / ELSEWHERE).glob("*"))
+    if away:
+        hint = "The next hook with the same address and the same secret or token sends them."
+        yield Check("hooks elsewhere", True, f"{away} events wait for another server, or for a token", hint)
+    if settings.url:
         return
     found = spool_status(str(settings.folder))
     said = f"{found.waiting} waiting, {found.refused} rejected, {found.dropped} lost"
@@ -304,7 +311,7 @@ def _warned(warnings: list[Json], seen: Collection[str]) -> Iterator[Check]:
             yield Check(one["code"].replace("_", " "), one["level"] != "error", one["message"], one["hint"])
 
 
-_SEEN_ALREADY = ("disk_low", "no_embedder", *STORAGE_WARNINGS)
+_SEEN_ALREADY = ("disk_low", "no_embedder", "vault_refused", *STORAGE_WARNINGS)
 
 
 def _secret(settings: Settings) -> Iterator[Check]:

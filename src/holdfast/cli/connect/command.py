@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from contextlib import suppress
 from dataclasses import asdict, dataclass, replace
 
 from holdfast.cli.connect.agents import AGENTS, Agent
@@ -11,7 +10,7 @@ from holdfast.cli.connect.config_entries import Part
 from holdfast.cli.connect.config_plan import Plan, diff, plan, read, wanted_files
 from holdfast.cli.connect.environment import ConnectTarget
 from holdfast.cli.connect.formats.refusal import Refusal
-from holdfast.cli.connect.journal import apply, journal_path, plan_undo, undo as take_back
+from holdfast.cli.connect.journal import apply, apply_all, journal_path, plan_undo, undo as take_back
 from holdfast.core.errors import Fault
 
 
@@ -85,7 +84,9 @@ def connect_all(*, place: ConnectTarget, dry_run: bool, undo: bool) -> ConnectRe
     """
     if undo:
         known = [agent.name for agent in AGENTS if journal_path(agent.name, place).exists()]
-        plans = [plan_undo(name, place) if dry_run else take_back(name, place) for name in known]
+        plans = [plan_undo(name, place) for name in known]  # all of them first: a file that cannot be edited stops it
+        if not dry_run:
+            plans = [take_back(name, place) for name in known]
         return _together("would undo" if dry_run else "undone", plans, otherwise="nothing to undo")
     plans, left_out = [], []
     for agent in AGENTS:
@@ -94,24 +95,9 @@ def connect_all(*, place: ConnectTarget, dry_run: bool, undo: bool) -> ConnectRe
                 plans.append(plan(agent.name, place))
             except Fault as why:
                 left_out.append(f"{agent.title} is left out: {why}")
-    backups = () if dry_run else _apply_all(plans)
+    backups = () if dry_run else tuple(map(str, apply_all(plans)))
     done = _together("would connect" if dry_run else "connected", plans, otherwise="nothing to connect")
     return replace(done, backups=backups, notes=(*done.notes, *left_out))
-
-
-def _apply_all(plans: list[Plan]) -> tuple[str, ...]:
-    backups: list[str] = []
-    done: list[Plan] = []
-    try:
-        for planned in plans:
-            backups += map(str, apply(planned))
-            done += [planned] if planned.changes else []
-    except BaseException:
-        for planned in reversed(done):
-            with suppress(Fault):
-                take_back(planned.agent, planned.place)
-        raise
-    return tuple(backups)
 
 
 def _together(action: str, plans: Iterable[Plan], *, otherwise: str) -> ConnectReport:

@@ -111,7 +111,8 @@ class Choice:
     def added(self, text: str, place: ConnectTarget) -> str:
         known = self._chosen(text)
         if known is not None and known not in (SERVER_NAME, *self.instead_of):
-            raise Refusal(f"{'.'.join(self.keys)} already names another memory")
+            chosen = f"{'.'.join(self.keys)} already names another memory"
+            raise Refusal(f"{chosen} (--no-hooks adds the MCP server beside it)")
         return self.format.put(text, self.keys, SERVER_NAME)
 
     def removed(self, text: str, place: ConnectTarget, original: str) -> str:

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
@@ -67,6 +67,29 @@ def apply(plan: Plan) -> tuple[Path, ...]:
             put(path, before)
         raise
     return tuple(copies.values())
+
+
+def apply_all(plans: Sequence[Plan]) -> tuple[Path, ...]:
+    """Write several plans, or none of them: when one fails, those before it are put back. Returns the backups.
+
+    Raises:
+        Conflict, InvalidRequest: as apply.
+    """
+    done: list[tuple[Plan, str | None, tuple[Path, ...]]] = []
+    try:
+        for plan in plans:
+            if plan.changes:
+                before = read(journal_path(plan.agent, plan.place))
+                done.append((plan, before, apply(plan)))
+    except BaseException:
+        for plan, before, copies in reversed(done):
+            for change in reversed(plan.changes):
+                put(change.path, change.before)
+            put(journal_path(plan.agent, plan.place), before)
+            for copy in copies:
+                put(copy, None)
+        raise
+    return tuple(copy for _, _, copies in done for copy in copies)
 
 
 def plan_undo(agent: str, place: ConnectTarget) -> Plan:

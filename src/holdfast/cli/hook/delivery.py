@@ -37,6 +37,7 @@ class Delivery:
         self._kept = 0
         self._launched = False
         self._unwritable = ""
+        self._denied = False
         self._remaining: Callable[[], float] | None = None
 
     def awaken(self, steady: Callable[[], float], pause: Callable[[float], None] = time.sleep) -> None:
@@ -69,15 +70,19 @@ class Delivery:
         from holdfast.cli.hook.http import ask
 
         answer = ask(self._place.url, self._place.secret, method, path, body, self._left(timeout))
-        if answer is None and self._moved():
+        if (answer is None or "denied" in answer) and self._moved():
             answer = ask(self._place.url, self._place.secret, method, path, body, self._left(timeout))
-        self._away = answer is None
-        return answer
+        self._denied = answer is not None and "denied" in answer
+        self._away = answer is None or self._denied
+        return None if self._denied else answer
 
     def _why(self) -> str:
         """Why there is no answer, and what to do."""
         if self._unwritable:
             return f"{self._place.folder} cannot be written: {self._unwritable}. Tell the user to run: holdfast doctor"
+        if self._denied:
+            kept = "What happens in this session waits here until it does."
+            return f"its server does not accept the credential. {kept} Tell the user to run: holdfast doctor"
         kept = "What happens in this session is kept and taken in later."
         return f"its server does not answer. {kept} Tell the user to run: holdfast doctor"
 

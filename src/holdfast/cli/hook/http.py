@@ -14,6 +14,7 @@ ANSWER_BYTES = 1_000_000
 OK = range(200, 300)
 # The server has read the request and will not take it, now or later.
 REFUSED = (400, 409, 413, 415, 422)
+DENIED = 401  # the credential is none of this server's, or no longer
 # The server is there and has no memory that it could read or write; the event has to wait.
 UNAVAILABLE = (
     "restore_pending",
@@ -28,10 +29,10 @@ _LOOPBACK = frozenset({"127.0.0.1", "localhost", "::1"})
 
 
 def ask(url: str, secret: str | None, method: str, path: str, body: object, timeout: float) -> dict[str, Any] | None:
-    """The server's JSON answer; None when there was none in time, or it did not let the caller in.
+    """The server's JSON answer; None when there was none in time.
 
     What the server will never take is answered with `refused`, and what it cannot take for now because of the state of
-    its memory with `unavailable`: why, and what to do.
+    its memory with `unavailable`: why, and what to do. So is a caller that it does not let in, with `denied`.
     """
     data = b"" if body is None else json.dumps(body, ensure_ascii=False).encode("utf-8", "replace")
     try:
@@ -52,6 +53,8 @@ def ask(url: str, secret: str | None, method: str, path: str, body: object, time
         return None
     if status in OK or status in REFUSED:
         return value
+    if status == DENIED:
+        return {"denied": True, "unavailable": "the server does not accept the credential"}
     return {"unavailable": f"{value.get('error')}. {value.get('hint')}"} if value.get("code") in UNAVAILABLE else None
 
 

@@ -7,7 +7,7 @@ the change was made from. What was deleted is deprecated: it can be restored unt
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 
 from holdfast.context import CallContext
 from holdfast.core.errors import Conflict, NotFound
@@ -45,9 +45,7 @@ class MemoryFiles:
 
     def folder(self, path: str, reader: Reader | None = None) -> dict[str, Memory]:
         """The files in a folder and in those below it, by their paths from there; empty if there is no such folder."""
-        under = self._uri(f"{path}/" if path else "")
-        found = places(self._ctx, reader or self._ctx.store.read(), under, self._agent)
-        return {one.address.id.removeprefix(under): one.memory for one in found if one.memory.uri == one.address.id}
+        return dict(self._inside(reader or self._ctx.store.read(), path))
 
     def create(self, path: str, text: CleanText) -> None:
         """A new file.
@@ -163,6 +161,12 @@ class MemoryFiles:
         memory = latest_at(reader, self._ctx.tenant, address.root) if address else None
         return memory if memory is not None and memory.uri == self._uri(path) else None
 
+    def _inside(self, reader: Reader, path: str) -> Iterator[tuple[str, Memory]]:
+        under = self._uri(f"{path}/" if path else "")
+        for one in places(self._ctx, reader, under, self._agent):
+            if one.memory.uri == one.address.id:
+                yield one.address.id.removeprefix(under), one.memory
+
     def _found(self, tx: Tx, path: str) -> dict[str, Memory]:
         """A file, or the files of a folder, by what their paths have beyond this one."""
         file = self.file(path, tx)
@@ -172,7 +176,7 @@ class MemoryFiles:
         return found
 
     def _exists(self, tx: Tx, path: str) -> bool:
-        return not path or self.file(path, tx) is not None or bool(self.folder(path, tx))
+        return not path or self.file(path, tx) is not None or any(self._inside(tx, path))
 
     def _check_parents(self, tx: Tx, path: str) -> None:
         parts = path.split("/")[:-1]

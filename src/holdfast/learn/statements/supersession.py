@@ -16,6 +16,7 @@ from functools import lru_cache
 import numpy as np
 
 from holdfast.context import CallContext
+from holdfast.core.errors import EmbedderUnavailable
 from holdfast.core.model import RULE_TYPES, Memory, Statement
 from holdfast.core.ports import Embedder
 from holdfast.learn.relations import keep_relation
@@ -48,6 +49,10 @@ WORTH_A_LOOK = 0.05
 # In meaning, for statements without a common word to be compared: less is needed if both give a value of one kind. Of
 # 70 changes that none of it was chosen on, 60 were compared by words and 0.4 alone, and 68 so.
 NEAR_ENOUGH, NEAR_WITH_VALUE = 0.4, 0.25
+# Of what is apart by all this, the nearest are read beside the newer one by the reranker, where there is one. It says
+# more than 0 where a text answers: in four scenarios of 10 of 24 changes that nothing else saw, and of 8 other pairs.
+# The five nearest with what they answered find 14, and take 80 ms more a statement: too long for a start that waits.
+READ_TOGETHER, LEAST_NEAR, ANSWERS = 2, 0.2, 0.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -78,18 +83,35 @@ class Comparer:
         by_user = turn.prompt is not None and new.source_id == turn.prompt.id
         older = [one for one in others if one.at <= new.at and one.id != new.id]
         near = self._near(claim, [one.text for one in older])
+        apart: list[tuple[float, Candidate]] = []
         for old, likeness in zip(older, near, strict=True):
             taken_up = not by_user and _asks_after(claim.prompt, old)
             if not _near_enough(old.text, new.text, likeness) and not taken_up and not _comparable(old.text, claim):
+                apart.append((likeness, old))
                 continue
             said = self._verdict(self._claim_of(reader, old), claim)
             if said == "apart" and taken_up:
                 said = "related"
+            if said == "apart":
+                apart.append((likeness, old))
             if old.wish and not new.wish:
                 said = _of_a_wish(said, old.text, new.text, by_user=by_user)
             if said != "apart":
                 found[old.id] = said
-        return found
+        related = self._answered(claim, [one for one in apart if by_user or new.wish or not one[1].wish])
+        return found | dict.fromkeys(related, "related")
+
+    def _answered(self, new: Claim, apart: Sequence[tuple[float, Candidate]]) -> list[str]:
+        """Of older ones with their likeness those that the newer turn is an answer to."""
+        model = self._ctx.reranker
+        if model is None or new.text.rstrip().endswith("?"):
+            return []
+        nearest = sorted((one for one in apart if one[0] >= LEAST_NEAR), key=lambda one: -one[0])[:READ_TOGETHER]
+        said = [_with_prompt(new)]
+        try:
+            return [old.id for _, old in nearest if model.scores(old.text, said)[0] > ANSWERS]
+        except EmbedderUnavailable:  # words and vectors must do
+            return []
 
     def _verdict(self, old: Claim, new: Claim) -> Verdict:
         if of_two_things(old, new):

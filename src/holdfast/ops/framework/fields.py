@@ -118,7 +118,7 @@ def moment(ctx: CallContext, when: int | str | None, name: str) -> int | None:
     if at is None:
         raise InvalidRequest(
             f"{name} is not a valid time: use a time such as 2026-11-15T20:41:34Z or a phrase such as yesterday",
-            hint="Examples: yesterday, 3 days ago, last week, last Friday, May 2026, 12 May 2026.",
+            hint="Examples: 14:03:20, yesterday, 3 days ago, last week, last Friday, May 2026, 12 May 2026.",
         )
     return at
 

@@ -122,6 +122,7 @@ def _question(ctx: CallContext, ask: Search | SmartSearch, query: str, **more: A
         before=moment(ctx, ask.before, "before"),
         after=moment(ctx, ask.after, "after"),
         as_of=moment(ctx, ask.as_of, "asOf"),
+        reread=True,
         **more,
     )
 

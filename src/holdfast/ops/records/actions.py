@@ -3,20 +3,33 @@
 from __future__ import annotations
 
 import dataclasses
-from collections import Counter
+from collections import Counter, defaultdict
 from typing import Literal
 
 from pydantic import Field
 from typing_extensions import TypedDict
 
 from holdfast.context import CallContext
-from holdfast.core.errors import NotFound
+from holdfast.coordination.lease import finish, note_outcome
+from holdfast.coordination.readiness import (
+    PART_OF,
+    REQUIRES,
+    action_named,
+    blockers,
+    edges_of,
+    frontier_of,
+    live_leases,
+    outcomes,
+    put_status,
+    waits_for,
+)
+from holdfast.core.errors import InvalidRequest
 from holdfast.core.model import Action, CleanText, Json, Memory, Relation
 from holdfast.core.wire import shape
 from holdfast.intake.addresses import is_address, memory_named
 from holdfast.learn.relations import keep_relation
 from holdfast.ops.framework.answers import ActionShape, RelationShape
-from holdfast.ops.framework.fields import CleanList, CleanLoose, CleanName, Name, Offset, limit
+from holdfast.ops.framework.fields import CleanList, CleanLoose, CleanName, Name, Names, Offset, Query, limit
 from holdfast.ops.framework.operation import ChatRequest, Nothing, Operation, Request
 from holdfast.projects import of_project, written_project
 from holdfast.recall.links import seen_relations
@@ -24,8 +37,6 @@ from holdfast.store.port import Condition, Reader, Tx, where
 from holdfast.store.tables import ACTIONS, MEMORIES, RELATIONS
 
 Status = Literal["pending", "active", "blocked", "done", "cancelled"]
-OPEN = ("pending", "active")
-FRONTIER = 50
 GRAPH_MEMORIES = 2_000
 
 
@@ -57,18 +68,27 @@ class ActionCreate(Request):
     tags: CleanList = ()
     session_id: CleanName | None = None
     project: CleanName | None = None
+    parent_id: Name | None = Field(default=None, description="Action that this one is part of.")
+    requires: Names = Field(default=(), description="Ids of actions that must be done first.")
 
 
-class ActionAnswer(TypedDict):
+class ActionCreated(TypedDict):
     success: bool
     action: ActionShape
+    edges: list[RelationShape]
 
 
-def action_create(ctx: CallContext, ask: ActionCreate) -> ActionAnswer:
-    """Record work to be done, with a priority; higher comes first."""
+def action_create(ctx: CallContext, ask: ActionCreate) -> ActionCreated:
+    """Record work to be done, with a priority; higher comes first.
 
-    def store(tx: Tx) -> Action:
+    An action that requires others is blocked until all of them are done.
+    """
+
+    def store(tx: Tx) -> tuple[Action, list[Relation]]:
         now = ctx.clock.now_ms()
+        needed = [action_named(ctx, tx, id) for id in dict.fromkeys(ask.requires)]
+        parent = action_named(ctx, tx, ask.parent_id) if ask.parent_id else None
+        waits = any(one.status != "done" for one in needed)
         action = Action(
             tenant=ctx.tenant,
             id=ctx.new_id("act"),
@@ -76,7 +96,7 @@ def action_create(ctx: CallContext, ask: ActionCreate) -> ActionAnswer:
             title=ask.title,
             description=ask.description,
             priority=ask.priority,
-            status=ask.status,
+            status="blocked" if waits and ask.status == "pending" else ask.status,
             tags=ask.tags,
             session_id=ask.session_id,
             project=written_project(ctx, ask.project),
@@ -87,9 +107,18 @@ def action_create(ctx: CallContext, ask: ActionCreate) -> ActionAnswer:
         tx.add(ACTIONS, action)
         ctx.audit(tx, "action_create", (action.id,), action.agent)
         ctx.publish(tx, "action", action)
-        return action
+        edges = [keep_relation(ctx, tx, action.id, one.id, REQUIRES, action.agent) for one in needed]
+        if parent is not None:
+            edges.append(keep_relation(ctx, tx, action.id, parent.id, PART_OF, action.agent))
+        return action, edges
 
-    return {"success": True, "action": shape(ctx.store.write(store))}
+    action, edges = ctx.store.write(store)
+    return {"success": True, "action": shape(action), "edges": [shape(one) for one in edges]}
+
+
+class ActionAnswer(TypedDict):
+    success: bool
+    action: ActionShape
 
 
 class ActionUpdate(Request):
@@ -100,24 +129,99 @@ class ActionUpdate(Request):
     status: Status | None = None
     tags: CleanList | None = None
     session_id: CleanName | None = None
+    result: CleanLoose | None = Field(default=None, description="What came of the action.")
+
+
+_NOT_COLUMNS = ("action_id", "agent_id", "result")
 
 
 def action_update(ctx: CallContext, ask: ActionUpdate) -> ActionAnswer:
-    """Change an action: its status when work starts or ends, or its title, priority and tags."""
-    changes = {name: value for name, value in ask if name != "action_id" and name in ask.model_fields_set}
+    """Change an action: its status when work starts or ends, what came of it, or its title, priority and tags.
+
+    What required an action that is now done, and waits for nothing else, becomes pending.
+    """
+    changes = {name: value for name, value in ask if name not in _NOT_COLUMNS and name in ask.model_fields_set}
     changes = {name: value for name, value in changes.items() if value is not None}
 
     def store(tx: Tx) -> Action:
-        known = tx.get(ACTIONS, ctx.tenant, ask.action_id)
-        if known is None or not ctx.may_see(known):
-            raise NotFound("action: no action has that id")
+        known = action_named(ctx, tx, ask.action_id)
         action = dataclasses.replace(known, **changes, updated_at=ctx.clock.now_ms())
         tx.replace(ACTIONS, action)
         ctx.audit(tx, "action_update", (action.id,), action.agent, fields=sorted(changes))
         ctx.publish(tx, "action", action)
+        if action.status == "done" != known.status:
+            finish(ctx, tx, action, ask.result)
+        elif ask.result:
+            note_outcome(ctx, tx, action.id, ask.result)
         return action
 
-    return {"success": True, "action": shape(ctx.store.write(store))}
+    return {"success": True, "action": _told(ctx, ctx.store.write(store))}
+
+
+def _told(ctx: CallContext, action: Action) -> Json:
+    """The action with what came of it, and who works on it."""
+    reader = ctx.store.read()
+    result, lease = outcomes(ctx, reader, [action.id]), live_leases(ctx, reader, [action.id])
+    told = {"result": result.get(action.id), "assignedTo": lease[action.id].agent if lease else None}
+    return {**shape(action), **{name: value for name, value in told.items() if value}}
+
+
+class ActionGet(Request):
+    action_id: Name
+
+
+class ActionFound(TypedDict):
+    success: bool
+    action: ActionShape
+    edges: list[RelationShape]
+    blockers: list[str]
+    children: list[ActionShape]
+
+
+def action_get(ctx: CallContext, ask: ActionGet) -> ActionFound:
+    """Show one action: who works on it, what it waits for, what came of it, and its parts."""
+    reader = ctx.store.read()
+    action = action_named(ctx, reader, ask.action_id)
+    edges = edges_of(ctx, reader, [action.id])
+    parts = [one.source_id for one in edges if one.type == PART_OF and one.target_id == action.id]
+    return {
+        "success": True,
+        "action": _told(ctx, action),
+        "edges": [shape(one) for one in edges],
+        "blockers": blockers(ctx, reader, [action]).get(action.id, []),
+        "children": [shape(one) for one in reader.find(ACTIONS, ctx.tenant, Condition("id", "in", parts), order="seq")],
+    }
+
+
+class ActionEdge(Request):
+    source_action_id: Name = Field(description="The action that waits, or is a part.")
+    target_action_id: Name = Field(description="The action that it waits for, conflicts with or is part of.")
+    type: Literal["requires", "conflicts_with", "part_of"]
+
+
+class ActionEdgeAnswer(TypedDict):
+    success: bool
+    edge: RelationShape
+
+
+def action_edge(ctx: CallContext, ask: ActionEdge) -> ActionEdgeAnswer:
+    """Make an action wait for another, name two that must not be worked on at once, or make one part of another."""
+
+    def store(tx: Tx) -> Relation:
+        source, target = (action_named(ctx, tx, id) for id in (ask.source_action_id, ask.target_action_id))
+        if source.id == target.id or (ask.type == REQUIRES and waits_for(ctx, tx, target.id, source.id)):
+            raise InvalidRequest("targetActionId: an action cannot wait for itself, nor two for each other")
+        edge = keep_relation(ctx, tx, source.id, target.id, ask.type, ctx.writes_as(None))
+        if ask.type == REQUIRES and source.status == "pending" and target.status != "done":
+            put_status(ctx, tx, source, "blocked")
+        return edge
+
+    return {"success": True, "edge": shape(ctx.store.write(store))}
+
+
+class FrontierAsk(Request):
+    project: Name | None = None
+    limit: int = limit(50, 500)
 
 
 class FrontierAnswer(TypedDict):
@@ -125,16 +229,14 @@ class FrontierAnswer(TypedDict):
     total: int
 
 
-def frontier(ctx: CallContext, ask: Nothing) -> FrontierAnswer:
-    """Show what to do next: open actions by priority, older before newer."""
-    reader = ctx.store.read()
-    bounds = (*ctx.sees(), Condition("status", "in", OPEN))
-    found = reader.find(ACTIONS, ctx.tenant, *bounds, order="-priority", limit=500)
-    found.sort(key=lambda action: (-action.priority, action.seq))
-    return {
-        "frontier": [shape(one) for one in found[:FRONTIER]],
-        "total": reader.count(ACTIONS, ctx.tenant, *bounds),
-    }
+def frontier(ctx: CallContext, ask: FrontierAsk) -> FrontierAnswer:
+    """Show what can be done now, by priority, older before newer: open actions that wait for nothing.
+
+    With agentId, without those that other agents hold a lease on.
+    """
+    bounds = (*ctx.sees(), *of_project(ctx, ask.project))
+    ready = frontier_of(ctx, ctx.store.read(), bounds, ask.agent_id).ready
+    return {"frontier": [shape(one.action) for one in ready[: ask.limit]], "total": len(ready)}
 
 
 class Relations(ChatRequest):
@@ -229,6 +331,66 @@ def graph(ctx: CallContext, ask: GraphAsk) -> GraphAnswer:
     return {"success": True, "nodes": nodes, "edges": edges}
 
 
+class GraphQuery(ChatRequest):
+    query: Query | None = Field(default=None, description="Part of a node's name.")
+    start_node_id: Name | None = Field(default=None, description="Node from which to walk.")
+    node_type: Name | None = Field(default=None, description="Only nodes of this type: memory, concept, file, …")
+    max_depth: int = Field(default=3, ge=1, le=5, description="Steps to walk, up to 5.")
+    project: Name | None = None
+    limit: int = limit(100, 500)
+    offset: Offset = 0
+
+
+class GraphQueryAnswer(TypedDict):
+    nodes: list[Json]
+    edges: list[Json]
+    depth: int
+    totalNodes: int
+    totalEdges: int
+    truncated: bool
+    limit: int
+    offset: int
+
+
+def graph_query(ctx: CallContext, ask: GraphQuery) -> GraphQueryAnswer:
+    """Find nodes of the graph by a part of their name, or walk it from a node; with the relations between them."""
+    drawn = graph(ctx, GraphAsk(umo=ask.umo, sender_id=ask.sender_id, project=ask.project, limit=GRAPH_MEMORIES))
+    near = _walk(drawn["edges"], ask.start_node_id, ask.max_depth) if ask.start_node_id else None
+    fitting = [one for one in drawn["nodes"] if _is_asked_for(one, ask, near)]
+    shown = fitting[ask.offset : ask.offset + ask.limit]
+    ids = {one["id"] for one in shown}
+    whole = near if near is not None and not ask.query and ask.node_type is None else ids
+    edges = [one for one in drawn["edges"] if one["source"] in whole and one["target"] in whole]
+    return {
+        "nodes": [{**one, "type": one["kind"], "name": one["label"]} for one in shown],
+        "edges": [{**one, "sourceNodeId": one["source"], "targetNodeId": one["target"]} for one in edges[: ask.limit]],
+        "depth": ask.max_depth if near is not None else 0,
+        "totalNodes": len(fitting),
+        "totalEdges": len(edges),
+        "truncated": len(shown) < len(fitting) or len(edges) > ask.limit,
+        "limit": ask.limit,
+        "offset": ask.offset,
+    }
+
+
+def _is_asked_for(node: Json, ask: GraphQuery, near: set[str] | None) -> bool:
+    named = ask.query is None or ask.query.casefold() in str(node["label"]).casefold()
+    return named and ask.node_type in (None, node["kind"]) and (near is None or node["id"] in near)
+
+
+def _walk(edges: list[Json], start: str, depth: int) -> set[str]:
+    """The nodes that are at most so many steps away."""
+    beside: dict[str, set[str]] = defaultdict(set)
+    for one in edges:
+        beside[one["source"]].add(one["target"])
+        beside[one["target"]].add(one["source"])
+    known, new = {start}, {start}
+    for _ in range(depth):
+        new = {other for one in new for other in beside[one]} - known
+        known |= new
+    return known
+
+
 class GraphStatsAnswer(TypedDict):
     success: bool
     nodes: int
@@ -261,6 +423,16 @@ ACTION_OPERATIONS = (
         cli="action update",
         positional=("actionId",),
     ),
+    Operation(action_get, "GET", "/actions/get", cli="action show", positional=("actionId",)),
+    Operation(
+        action_edge,
+        "POST",
+        "/actions/edges",
+        effect="write",
+        status=201,
+        cli="action edge",
+        positional=("sourceActionId", "type", "targetActionId"),
+    ),
     Operation(frontier, "GET", "/frontier", tool="memory_frontier", cli="frontier"),
     Operation(relations, "GET", "/relations", cli="relations"),
     Operation(
@@ -273,5 +445,6 @@ ACTION_OPERATIONS = (
         positional=("sourceId", "targetId", "type"),
     ),
     Operation(graph, "GET", "/graph", cli="graph show"),
+    Operation(graph_query, "POST", "/graph/query", tool="memory_graph_query", cli="graph query", positional=("query",)),
     Operation(graph_stats, "GET", "/graph/stats", cli="graph stats"),
 )

@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
+from typing import NotRequired
+
 from pydantic import Field
 from typing_extensions import TypedDict
 
 from holdfast.context import CallContext
+from holdfast.coordination.crystal import crystallize_actions
+from holdfast.core.errors import InvalidRequest
 from holdfast.core.model import Json, Statement
 from holdfast.core.session_keys import session_name
 from holdfast.core.wire import shape
@@ -15,32 +19,39 @@ from holdfast.learn.sessions.summarize import summarize as summarize_one
 from holdfast.learn.slot_lines import reflect_session
 from holdfast.learn.statements.still_true import still_true as mark_still_true
 from holdfast.ops.framework.answers import InsightShape, RelationShape, SlotShape, SummaryShape
-from holdfast.ops.framework.fields import Name, Offset, limit
+from holdfast.ops.framework.fields import CleanName, Name, Names, Offset, Share, limit
 from holdfast.ops.framework.operation import Operation, Request
 from holdfast.projects import of_project, project_names
 from holdfast.recall.context.current_statements import standing
 from holdfast.snapshot.triggers import before
-from holdfast.store.port import where
+from holdfast.store.port import Condition, where
 from holdfast.store.tables import INSIGHTS
 
 AUTO_SESSIONS = 50
 
 
-class SessionNamed(Request):
-    session_id: Name
+class Summarize(Request):
+    session_id: Name | None = None
+    action_ids: Names = Field(default=(), description="Ids of actions that are done, instead of a session.")
+    project: CleanName | None = None
 
 
 class SummarizeAnswer(TypedDict):
     success: bool
-    summary: SummaryShape
+    summary: NotRequired[SummaryShape]
     crystal: InsightShape
 
 
-def summarize(ctx: CallContext, ask: SessionNamed) -> SummarizeAnswer:
+def summarize(ctx: CallContext, ask: Summarize) -> SummarizeAnswer:
     """Condense a session into a summary: what was asked, changed and decided, and how it ended.
 
-    Works without a language model; with an API key, the model writes the summary. Call it when a session is over.
+    Works without a language model; with an API key, the model writes the summary. Call it when a session is over. With
+    actionIds it condenses a chain of actions that are done into one note.
     """
+    if ask.action_ids:
+        return {"success": True, "crystal": shape(crystallize_actions(ctx, ask.action_ids, ask.project))}
+    if ask.session_id is None:
+        raise InvalidRequest("sessionId: name a session, or actions in actionIds")
     summary, crystal = summarize_one(ctx, ask.session_id)
     return {"success": True, "summary": shape(summary), "crystal": shape(crystal)}
 
@@ -87,8 +98,10 @@ def consolidate(ctx: CallContext, ask: Consolidate) -> ConsolidateAnswer:
 
 
 class Reflect(Request):
-    session_id: Name
+    session_id: Name | None = Field(default=None, description="Default: all sessions of the project.")
     max_observations: int = Field(default=50, ge=1, le=2_000)
+    project: Name | None = None
+    max_clusters: int = Field(default=10, ge=1, le=100, description="Insights to return, where no session is named.")
 
 
 class ReflectAnswer(TypedDict):
@@ -96,13 +109,17 @@ class ReflectAnswer(TypedDict):
     applied: int
     observationsReviewed: int
     slots: list[SlotShape]
+    insights: NotRequired[list[InsightShape]]
 
 
 def reflect(ctx: CallContext, ask: Reflect) -> ReflectAnswer:
     """Write the findings of a session into the slots of its project: preferences, unfinished work, habits.
 
     The context includes the user's wishes and open work without this. Call it to have them in slots that you can edit.
+    Without a session, it draws insights from all sessions of the project.
     """
+    if ask.session_id is None:
+        return _reflect_all(ctx, ask)
 
     def holding(project: str) -> list[Statement]:
         return [one.statement for one in standing(ctx, project_names(ctx, project), None)]
@@ -113,6 +130,18 @@ def reflect(ctx: CallContext, ask: Reflect) -> ReflectAnswer:
         "applied": len(done.applied),
         "observationsReviewed": done.reviewed,
         "slots": [shape(one) for one in done.applied],
+    }
+
+
+def _reflect_all(ctx: CallContext, ask: Reflect) -> ReflectAnswer:
+    done = consolidate(ctx, Consolidate(project=ask.project))
+    found, _ = _insights(ctx, Insights(project=ask.project, limit=ask.max_clusters), None)
+    return {
+        "success": True,
+        "applied": done["consolidated"],
+        "observationsReviewed": done["totalObservations"],
+        "slots": [],
+        "insights": found,
     }
 
 
@@ -138,6 +167,7 @@ def crystals_auto(ctx: CallContext, ask: CrystalsAuto) -> CrystalsAutoAnswer:
 
 class Insights(Request):
     project: Name | None = None
+    min_confidence: Share = 0.0
     limit: int = limit(100, 500)
     offset: Offset = 0
 
@@ -153,6 +183,7 @@ class CrystalsAnswer(TypedDict):
 
 
 class InsightsAnswer(TypedDict):
+    success: bool
     insights: list[InsightShape]
     total: int
 
@@ -160,6 +191,7 @@ class InsightsAnswer(TypedDict):
 def _insights(ctx: CallContext, ask: Insights, kind: str | None) -> tuple[list[Json], int]:
     reader = ctx.store.read()
     bounds = (*ctx.sees(), *of_project(ctx, ask.project), *where(kind=kind))
+    bounds = (*bounds, Condition("strength", ">=", ask.min_confidence))
     found = reader.find(INSIGHTS, ctx.tenant, *bounds, order="-updated_at", limit=ask.limit, offset=ask.offset)
     return [shape(one) for one in found], reader.count(INSIGHTS, ctx.tenant, *bounds)
 
@@ -185,7 +217,7 @@ def crystals(ctx: CallContext, ask: Insights) -> CrystalsAnswer:
 def insights(ctx: CallContext, ask: Insights) -> InsightsAnswer:
     """List everything extracted from sessions, newest first."""
     found, total = _insights(ctx, ask, None)
-    return {"insights": found, "total": total}
+    return {"success": True, "insights": found, "total": total}
 
 
 class StillTrue(Request):
@@ -214,7 +246,9 @@ LEARNING = (
         "POST",
         "/summarize",
         effect="write",
+        also=(("POST", "/crystals/create"),),
         tool="memory_crystallize",
+        tool_required=("sessionId",),
         cli="summarize",
         positional=("sessionId",),
     ),
@@ -234,6 +268,7 @@ LEARNING = (
         effect="write",
         also=(("POST", "/slot/reflect"),),
         tool="memory_reflect",
+        tool_required=("sessionId",),
         cli="reflect",
         positional=("sessionId",),
     ),
@@ -241,5 +276,5 @@ LEARNING = (
     Operation(crystals, "GET", "/crystals", cli="crystals list"),
     Operation(semantic, "GET", "/semantic", cli="semantic"),
     Operation(procedural, "GET", "/procedural", cli="procedural"),
-    Operation(insights, "GET", "/insights", cli="insights"),
+    Operation(insights, "GET", "/insights", tool="memory_insight_list", cli="insights"),
 )

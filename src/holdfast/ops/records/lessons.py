@@ -150,6 +150,8 @@ LESSON_OPERATIONS = (
         "DELETE",
         "/lessons",
         effect="destroy",
+        also=(("POST", "/lessons/delete"),),
+        tool="memory_lesson_delete",
         cli="lesson delete",
         positional=("lessonId",),
     ),

@@ -401,8 +401,15 @@ INTAKE = (
     Operation(session_transcript, "POST", "/session/transcript", effect="write"),
     Operation(session_end, "POST", "/session/end", effect="write", cli="session end", positional=("sessionId",)),
     Operation(session_commit, "POST", "/session/commit", effect="write", cli="session commit", positional=("sha",)),
-    Operation(session_by_commit, "GET", "/session/by-commit", cli="session by-commit", positional=("sha",)),
-    Operation(commits, "GET", "/commits", cli="commits"),
+    Operation(
+        session_by_commit,
+        "GET",
+        "/session/by-commit",
+        tool="memory_commit_lookup",
+        cli="session by-commit",
+        positional=("sha",),
+    ),
+    Operation(commits, "GET", "/commits", tool="memory_commits", cli="commits"),
     Operation(
         sessions,
         "GET",

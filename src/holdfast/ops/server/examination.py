@@ -13,10 +13,11 @@ from typing_extensions import TypedDict
 from holdfast.context import CallContext
 from holdfast.core.errors import Fault
 from holdfast.core.model import DEFAULT_TENANT, CleanText
-from holdfast.core.ports import Embedder
+from holdfast.core.ports import Embedder, Reranker
 from holdfast.core.system import SystemClock, SystemEntropy
-from holdfast.embedder import embedder_from
-from holdfast.index import LocalEmbedder
+from holdfast.embedder import embedder_from, reranker_from
+from holdfast.index import RERANKER, LocalEmbedder
+from holdfast.index.remedies import install_weights
 from holdfast.ops.framework.operation import Nothing, Operation
 from holdfast.settings import Settings
 from holdfast.snapshot.repo.context import SnapshotContext
@@ -42,15 +43,18 @@ class ExamineAnswer(TypedDict):
 
 
 def examine(ctx: CallContext, ask: Nothing) -> ExamineAnswer:
-    """Check the server's installation: libraries, memory folders, keys, language model and embedder."""
-    return {"checks": installation(ctx.settings, ctx.embedder)}
+    """Check the server's installation: libraries, memory folders, keys, language model, embedder and reranker."""
+    return {"checks": installation(ctx.settings, ctx.embedder, ctx.reranker)}
 
 
-def installation(settings: Settings, embedder: Embedder | None = None) -> list[CheckShape]:
-    """All of these checks. An embedder that is at hand is not made, and its model not loaded, once more."""
+def installation(
+    settings: Settings, embedder: Embedder | None = None, reranker: Reranker | None = None
+) -> list[CheckShape]:
+    """All of these checks. A model that is at hand is not made, and not loaded, once more."""
     steps = (_sqlite, _row_security, _folders, _keys, _summarizer)
     checks = [one for step in steps for one in step(settings)]
-    return [*checks, *embedder_checks(settings, embedder), *loop_checks(settings)]
+    models = (*embedder_checks(settings, embedder), *reranker_checks(settings, reranker))
+    return [*checks, *models, *loop_checks(settings)]
 
 
 def _check(name: str, ok: bool, found: str, hint: str = "") -> CheckShape:
@@ -128,6 +132,22 @@ def embedder_checks(settings: Settings, embedder: Embedder | None = None) -> Ite
         yield _check("embedder", True, embedder.name)
     except Fault as fault:
         yield _check("embedder", False, f"{fault.message}; keyword search only", fault.hint)
+
+
+def reranker_checks(settings: Settings, reranker: Reranker | None = None) -> Iterator[CheckShape]:
+    """Loads the reranker to see whether it can be, unless it is loaded."""
+    if settings.embedder == "none":
+        return
+    reranker = reranker or reranker_from(settings, SystemClock())
+    if reranker is None:
+        hint = "" if settings.reranker == "none" else f"{install_weights(RERANKER)} for better first hits."
+        yield _check("reranker", True, "none: hits stay in the order of the ranking", hint)
+        return
+    try:
+        reranker.scores("ready?", ["ready"])
+        yield _check("reranker", True, reranker.name)
+    except Fault as fault:
+        yield _check("reranker", False, f"{fault.message}; hits stay in the order of the ranking", fault.hint)
 
 
 def loop_checks(settings: Settings) -> Iterator[CheckShape]:

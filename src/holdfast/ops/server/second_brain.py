@@ -16,11 +16,10 @@ from holdfast.core.model import Json, Note
 from holdfast.core.session_keys import key_of
 from holdfast.core.times import iso
 from holdfast.ops.framework.fields import CleanLoose, CleanName, Name
-from holdfast.ops.framework.operation import Nothing, Operation, Request
+from holdfast.ops.framework.operation import Operation, Request
 from holdfast.ops.server.export_import import ImportJsonl, import_jsonl
-from holdfast.recall.context.escape import line
 from holdfast.store.port import Tx, where
-from holdfast.store.tables import MEMORIES, NOTES, PAGE
+from holdfast.store.tables import NOTES, PAGE
 
 _FILE_NAME = re.compile(r"[\w][\w .\-]{0,120}\.md")
 
@@ -135,23 +134,6 @@ def antigravity_sync_all(ctx: CallContext, ask: AntigravitySync) -> AntigravityA
     }
 
 
-class BridgeAnswer(TypedDict):
-    success: bool
-    memories: int
-    markdown: str
-
-
-BRIDGED = 50
-
-
-def claude_bridge_sync(ctx: CallContext, ask: Nothing) -> BridgeAnswer:
-    """Return the newest memories as a MEMORY.md page, for agents that keep one."""
-    bounds = (*ctx.sees_memories(), *where(latest=True))
-    kept = [one for one in ctx.store.read().find(MEMORIES, ctx.tenant, *bounds, limit=BRIDGED) if ctx.may_see(one)]
-    lines = [f"- [{line(one.type, 40)}] {line(one.content, 1_000)}" for one in kept]
-    return {"success": True, "memories": len(kept), "markdown": "\n".join(["# Memory", "", *lines, ""])}
-
-
 NOTE_OPERATIONS = (
     Operation(second_brain, "GET", "/second-brain", cli="second-brain read", positional=("file",)),
     Operation(
@@ -178,5 +160,4 @@ NOTE_OPERATIONS = (
         scope="root",
         tool="memory_antigravity_sync_all",
     ),
-    Operation(claude_bridge_sync, "POST", "/claude-bridge/sync", cli="bridge"),
 )

@@ -42,6 +42,7 @@ from holdfast.snapshot.wire import difference_shape, manifest_shape, report_shap
 
 class SnapshotCreate(Request):
     label: CleanLabel = Field(default=CleanText(""), description="Description of the snapshot.")
+    message: CleanLabel = Field(default=CleanText(""), description="The same as label, which comes first.")
     sign: bool | None = Field(default=None, description="Sign with the signing key of this memory.")
     encrypt: Names = Field(default=(), description="age recipients to encrypt for.")
     redact: bool | None = Field(default=None, description="Redact secrets in text files of memory folders.")
@@ -69,7 +70,7 @@ def snapshot_create(ctx: CallContext, ask: SnapshotCreate) -> SnapshotAnswer:
     context = snapshot_context(ctx)
     _check_sign(ctx, context, ask.sign)
     options = CreateOptions(
-        label=ask.label,
+        label=ask.label or ask.message,
         sign=ask.sign,
         recipients=ask.encrypt or None,
         redact=ask.redact,

@@ -18,6 +18,7 @@ from holdfast.recall.check.kept_questions import (
     write_json,
     write_questions,
 )
+from holdfast.recall.check.replay import models_of
 
 RENEW_MS = DAY_MS  # while only the memory grows, its answers are taken as they are once a day
 Mark = Mapping[str, str]
@@ -36,10 +37,10 @@ class CheckReport:
 
 
 def mark_of(ctx: CallContext, exchange: str) -> Mark:
-    """What the answers depend on besides the records: the version, the embedder, and the last exchange of the memory,
+    """What the answers depend on besides the records: the version, the models, and the last exchange of the memory,
     as its operation and time. Exchanges are not remembered for ever: without one the known one stands."""
     memory = exchange or str(_read(ctx)["mark"].get("memory", ""))
-    return {"version": code_version(), "embedder": ctx.embedder.name if ctx.embedder else "none", "memory": memory}
+    return {"version": code_version(), "embedder": models_of(ctx), "memory": memory}
 
 
 def request_check(ctx: CallContext, reason: str) -> None:

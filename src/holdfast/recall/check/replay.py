@@ -46,6 +46,11 @@ def reader_context(ctx: CallContext, agent: str | None = None) -> CallContext:
     )
 
 
+def models_of(ctx: CallContext) -> str:
+    """Which models answer: that of meaning, and that which reads the best hits again."""
+    return " ".join(model.name for model in (ctx.embedder, ctx.reranker) if model is not None) or "none"
+
+
 def text_of(ctx: CallContext, question: KeptQuestion) -> str | None:
     """What was asked; None if it was forgotten since, or is not in this memory yet."""
     if not question.source:
@@ -69,6 +74,7 @@ def replay(ctx: CallContext, question: KeptQuestion, *, most: int = MOST_HITS) -
             here=question.here,
             agent=question.agent,
             kinds=question.kinds,
+            reread=not question.source,  # a prompt is reminded without
         ),
     )
     return [ReplayedRecord(answered(hit), hit.record.seq) for hit in hits if question.source not in turn_of(hit)][:most]

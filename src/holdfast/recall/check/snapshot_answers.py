@@ -24,7 +24,7 @@ from holdfast.recall.check.kept_questions import (
     read_questions,
     write_json,
 )
-from holdfast.recall.check.replay import as_answer, replay
+from holdfast.recall.check.replay import as_answer, models_of, replay
 from holdfast.store.tables import MEMORIES, OBSERVATIONS
 
 MOST_SNAPSHOTS = 60
@@ -67,7 +67,7 @@ def note_answers(
         answer = replay(past, question)
         if answer:
             found.append(question.answered(as_answer(answer), question.seq))
-    noted = SnapshotAnswers(code_version(), _embedder(past), tuple(found))
+    noted = SnapshotAnswers(code_version(), models_of(past), tuple(found))
     rows = [question_row(replace(one, text="")) for one in found]
     path = _path(home, past.tenant, snapshot)
     write_json(path, {"version": 1, "holdfast": noted.version, "embedder": noted.embedder, "questions": rows})
@@ -102,7 +102,7 @@ def compare_answers(past: CallContext, noted: SnapshotAnswers, pause: Callable[[
             changed.append(question.id)
             missing += found is None or _lacks(past, question)
     asked = len(noted.questions)
-    comparable = (noted.version, noted.embedder) == (code_version(), _embedder(past))
+    comparable = (noted.version, noted.embedder) == (code_version(), models_of(past))
     return ReplayResult(asked, asked - len(changed), tuple(changed), missing, noted.version, comparable)
 
 
@@ -119,10 +119,6 @@ def _lacks(past: CallContext, question: KeptQuestion) -> bool:
         if found is None or not found.content_hash.startswith(one.digest):
             return True
     return False
-
-
-def _embedder(ctx: CallContext) -> str:
-    return ctx.embedder.name if ctx.embedder else "none"
 
 
 def _path(home: Path, tenant: str, snapshot: str) -> Path:

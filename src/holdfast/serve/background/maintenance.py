@@ -12,6 +12,8 @@ from collections import deque
 from math import ceil, inf
 
 from holdfast.context import CallContext
+from holdfast.coordination.coordination_repair import AWAITED, ended, repair
+from holdfast.coordination.gates import check_sentinels
 from holdfast.core.background import BackgroundThread
 from holdfast.core.errors import Fault
 from holdfast.core.model import Caller
@@ -24,12 +26,15 @@ from holdfast.serve.background.vector_worker import VectorWorker
 from holdfast.serve.http.idempotency import drop_old_answers
 from holdfast.snapshot.triggers import BULK, before
 from holdfast.store.fleet.fleet_port import claimed
+from holdfast.store.port import Condition
 from holdfast.store.queries.word_update import update_words
+from holdfast.store.tables import COORDINATION
 
 INDEX_SECONDS = 1.0
 RECALLS_SECONDS = 5.0
 SWEEP_SECONDS = 0.1  # of each second at most, while tenants are swept
 JOB = "maintenance"
+COORDINATION_JOB, COORDINATION_SECONDS = "coordination", 5.0
 
 log = logging.getLogger("holdfast")
 
@@ -59,7 +64,7 @@ class Maintenance(BackgroundThread):
             log.warning("maintenance: %s (%s)", fault.message, fault.code)
 
     def _loop(self) -> None:
-        clock, due, count_due = self._engine.clock, 0.0, 0.0
+        clock, due, count_due, look_due = self._engine.clock, 0.0, 0.0, 0.0
         unswept, at_once = deque[str](), 1
         while not self._stop.wait(INDEX_SECONDS):
             try:
@@ -71,6 +76,9 @@ class Maintenance(BackgroundThread):
                 if clock.steady() >= count_due:
                     count_due = clock.steady() + RECALLS_SECONDS
                     self.keep_recalls()
+                if clock.steady() >= look_due:
+                    look_due = clock.steady() + COORDINATION_SECONDS
+                    self.coordinate()
                 if clock.steady() >= due:
                     due = clock.steady() + self._engine.settings.maintenance_seconds
                     unswept = deque(self._engine.store.read().tenants())
@@ -97,6 +105,22 @@ class Maintenance(BackgroundThread):
         if counts and self._engine.follow is None:
             now = self._engine.clock.now_ms()
             self._engine.store.write(lambda tx: tx.add_recalls(counts, now))
+
+    def coordinate(self) -> None:
+        """End what agents' leases, checkpoints and sketches left behind, and look whether sentinels are met."""
+        reader = self._engine.store.read()
+        if COORDINATION.name not in reader.sizes():
+            return
+        for tenant in reader.tenants():
+            if self._stop.is_set() or self._engine.store.failure(tenant) is not None:
+                continue
+            if not reader.find(COORDINATION, tenant, Condition("status", "in", AWAITED), limit=1):
+                continue
+            with claimed(self._engine.fleet, COORDINATION_JOB, tenant, COORDINATION_SECONDS / 2) as granted:
+                if granted:
+                    ctx = dataclasses.replace(self._engine.context(Caller(tenant=tenant, name=JOB)), whole=True)
+                    repair(ctx, list(ended(ctx, ctx.store.read())))
+                    check_sentinels(ctx)
 
     def sweep_all(self) -> None:
         """Retention, decay and old answers of every tenant; without those that another server swept lately."""

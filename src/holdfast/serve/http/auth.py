@@ -32,7 +32,8 @@ class _Kept:
 
 
 class TokenCache:
-    """Tokens that were looked up a moment ago, where a look-up is a round trip to a database.
+    """Tokens that were looked up a moment ago, where a look-up is a round trip to a database: without, a short list
+    takes 2.2 times as long (bench/mechanisms.py).
 
     A token that another server revokes is forgotten at its notice. If that is lost, it is refused once it has been kept
     for `KEPT_SECONDS`.

@@ -23,6 +23,7 @@ from holdfast.store.queries.removals import removed_ids
 from holdfast.store.tables import (
     ADDRESSES,
     AUDIT,
+    COORDINATION,
     INSIGHTS,
     MEMORIES,
     NOTES,
@@ -32,6 +33,7 @@ from holdfast.store.tables import (
     SESSIONS,
     SLOTS,
     STATEMENTS,
+    TAGGING,
     reflected_key,
 )
 
@@ -296,6 +298,9 @@ class _RecordMerger:
             if statement.source_id in self._gone or statement.session_id in self._gone:
                 ends.add(statement.id)
                 yield DropRecord(STATEMENTS, statement.id)
+        for one in self._base.each(COORDINATION, self._tenant, Condition("kind", "in", TAGGING)):
+            if one.subject in self._gone:
+                yield DropRecord(COORDINATION, one.id)
         for relation in self._base.each(RELATIONS, self._tenant):
             if relation.source_id in ends or relation.target_id in ends:
                 yield DropRecord(RELATIONS, relation.id)

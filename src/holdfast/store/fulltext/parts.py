@@ -18,7 +18,9 @@ from holdfast.store.fulltext.postings import WEIGHT_BYTES, Postings, WordRow, po
 
 K1, B = 1.2, 0.75  # FTS5's
 ONCE = 2  # halves
-MASKS = 16  # scopes of one segment kept in memory, 64 kB each
+# Scopes of one segment kept in memory, 64 kB each: without, a search by words within a project takes 1.5 times as long
+# (bench/mechanisms.py).
+MASKS = 16
 TEXT_ROWS = 1_024  # of so many a term is looked up in a fifth of a millisecond
 POSTED_BYTES, TEXT_BYTES = 5_500, 120  # what a row takes in memory by term, and beside its text
 _LINE_END = ord("\n")

@@ -36,6 +36,7 @@ _REFUSALS = {
         "Let the owner of the database run: GRANT CONNECT ON DATABASE name TO role",
     ),
 }
+_TOO_MANY_CONNECTIONS = "53300"
 _REFUSED = re.compile(r"28...|3D000|42501")
 _NO_PASSWORD = re.compile(r"no password supplied")
 _CODE = re.compile(rb'ErrorResponse\t[^\n]*? C "([0-9A-Z]{5})"')
@@ -44,6 +45,7 @@ _ENGLISH = re.compile(
     r"authentication failed|no password supplied|no pg_hba\.conf entry|not permitted to log in"
     r"|(?:role|database) .* does not exist|permission denied for database"
 )
+_NO_POSTGRES = re.compile(r"invalid response to SSL negotiation|expected authentication request")
 _TLS = re.compile(r"\bSSL\b|certificate|root\.crt")
 _NO_ROOM = re.compile(r"too many (?:clients|connections)|remaining connection slots")
 _NO_WRITES = re.compile(r"read-only|hot standby")
@@ -61,16 +63,25 @@ def takes_no_writes() -> StoreUnreachable:
     return StoreUnreachable("store: the database takes no writes", hint=_READ_ONLY)
 
 
+def _no_connection_left() -> StoreUnreachable:
+    return StoreUnreachable(
+        "store: the database server has no connection left",
+        hint="Raise max_connections on the server, or run fewer servers (docs/fleet.md).",
+    )
+
+
 def connect_fault(error: psycopg.OperationalError) -> Fault | None:
     """What kept a connection from being made; None if the message says nothing of that."""
     said = str(error)
     if _NO_ROOM.search(said):
-        return StoreUnreachable(
-            "store: the database server has no connection left",
-            hint="Raise max_connections on the server, or run fewer servers (docs/fleet.md).",
-        )
+        return _no_connection_left()
     if _NO_WRITES.search(said):
         return takes_no_writes()
+    if _NO_POSTGRES.search(said):
+        return StoreUnreachable(
+            "store: what answers at this address is no PostgreSQL server",
+            hint="Check the host and the port in HOLDFAST_STORE.",
+        )
     if _TLS.search(said):
         return StoreUnreachable(
             "store: no TLS connection to the database server can be made",
@@ -80,12 +91,14 @@ def connect_fault(error: psycopg.OperationalError) -> Fault | None:
     return StoreUnreachable(f"store: the database does not answer: {reason}") if reason else None
 
 
-def login_refusal(error: psycopg.OperationalError, conninfo: str) -> StoreLoginRefused | None:
-    """The fault of an attempt to connect that failed because the server refused the login, with what the server tells
-    of the reason; None if it failed for another."""
+def login_refusal(error: psycopg.OperationalError, conninfo: str) -> StoreLoginRefused | StoreUnreachable | None:
+    """The fault of an attempt to connect that failed because the server refused the login or has no connection left,
+    with what the server tells of the reason; None if it failed for another."""
     if error.sqlstate is not None:
         return None
     code = refusal_code(conninfo)
+    if code == _TOO_MANY_CONNECTIONS:
+        return _no_connection_left()
     if not (_ENGLISH.search(str(error)) if code is None else _REFUSED.fullmatch(code)):
         return None
     said = "store: the database server refused the login"

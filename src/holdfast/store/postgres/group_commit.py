@@ -1,6 +1,6 @@
 """One writer with group commit: the caller whose turn it is runs every job that waits, in one transaction.
 
-Each of several jobs has a savepoint of its own: one that raises is rolled back alone. Results are given back once the
+Each job has a savepoint of its own: one that raises is rolled back alone. Results are given back once the
 transaction is committed. A job that could not be run because the connection was lost, or because two servers waited for
 each other, is run once more if its caller allows that, or if it had not begun.
 
@@ -14,7 +14,7 @@ import threading
 import time
 from collections import deque
 from collections.abc import Callable
-from contextlib import nullcontext, suppress
+from contextlib import suppress
 from typing import Any, TypeVar
 
 import psycopg
@@ -200,7 +200,7 @@ class GroupCommit:
         try:
             self._running.now = running
             for job in jobs:
-                running.run(job, alone=len(jobs) == 1)
+                running.run(job)
             if not running.finished:
                 db.execute("ROLLBACK")
                 return
@@ -229,22 +229,21 @@ class _Running:
         self.number: tuple[str, str] | None = None  # of the transaction that is being committed, and its timeline
         self._depth = 0
 
-    def run(self, job: _Job, alone: bool) -> None:
-        """A job that is alone needs no savepoint: if it fails, the transaction goes with it."""
+    def run(self, job: _Job) -> None:
         self.batch.mends = job.mends
         try:
-            job.result = self.nested(job.run, alone)
+            job.result = self.nested(job.run)
         except (psycopg.OperationalError, psycopg.InterfaceError, StoreUnreachable) as error:
             raise _cause(error) from error
         except BaseException as error:  # noqa: BLE001 - handed to the waiting thread, which raises it
             job.error = error
 
-    def nested(self, run: Callable[[Tx], T], alone: bool = False) -> T:
+    def nested(self, run: Callable[[Tx], T]) -> T:
         tx = PostgresTx(self.batch, self._index, self._telling)
         before = len(self.finished)
         self._depth += 1
         try:
-            with nullcontext() if alone else self.batch.savepoint(f"job{self._depth}"):
+            with self.batch.savepoint(f"job{self._depth}"):
                 result = run(tx)
         except BaseException:
             del self.finished[before:]  # writes made inside this one go with it

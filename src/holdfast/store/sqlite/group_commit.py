@@ -2,8 +2,7 @@
 
 There is no writer thread. A caller queues its job and waits its turn; the one whose turn it is runs every
 queued job in one transaction, each in its own savepoint, and commits once. A lone caller therefore pays no
-hand-over between threads, and sixteen callers share one fsync. Its job needs no savepoint either: when it fails,
-the transaction goes with it.
+hand-over between threads, and sixteen callers share one fsync.
 """
 
 from __future__ import annotations
@@ -43,11 +42,10 @@ _NOBODY_YET = -1  # a leader was named but has not woken; no thread has this id
 class _Job:
     """A caller's work and the gate it waits at until it is done, or until it must lead."""
 
-    __slots__ = ("again", "done", "error", "gate", "mends", "result", "run")
+    __slots__ = ("done", "error", "gate", "mends", "result", "run")
 
-    def __init__(self, run: Callable[[Tx], Any], again: bool, mends: bool):
+    def __init__(self, run: Callable[[Tx], Any], mends: bool):
         self.run = run
-        self.again = again
         self.mends = mends
         self.done = False
         self.result: Any = None
@@ -69,10 +67,6 @@ def _outcome(job: _Job) -> Any:
         raise error
     finally:
         del error
-
-
-class _Rollback(BaseException):
-    """A write inside another failed halfway, and there is no savepoint to go back to."""
 
 
 class GroupCommit:
@@ -99,7 +93,6 @@ class GroupCommit:
         self._alike: MinhashIndex | None = None
         self._done: list[SqliteTx] = []  # finished jobs of the running batch
         self.recording = False  # which rows are changed, for the journal
-        self._trusting = False  # writes inside the running job go without savepoints
         self.usage = RunningUsage()
         self._load()
 
@@ -164,12 +157,12 @@ class GroupCommit:
         if seq > self._seq:
             self.write(skip)
 
-    def write(self, run: Callable[[Tx], T], again: bool = False, mends: bool = False) -> T:
+    def write(self, run: Callable[[Tx], T], mends: bool = False) -> T:
         """See `port.Store.write`. A job that `mends` is run though the store is damaged."""
         me = threading.get_ident()
-        job = _Job(run, again, mends)
+        job = _Job(run, mends)
         if self._leader == me:  # inside another write: part of its transaction
-            (self._run_trusted if self._trusting else self._run)(job)
+            self._run(job)
             return _outcome(job)  # type: ignore[no-any-return]
         with self._mutex:
             self._queue.append(job)
@@ -209,11 +202,8 @@ class GroupCommit:
             self._db.execute("BEGIN IMMEDIATE")
             self._done = []
             self.usage.begin()
-            if len(batch) == 1:
-                self._run_alone(batch[0])
-            else:
-                for job in batch:
-                    self._run(job)
+            for job in batch:
+                self._run(job)
             self._record(self._done)
             self._db.execute("COMMIT" if self._done else "ROLLBACK")
         except apsw.Error as error:
@@ -248,41 +238,12 @@ class GroupCommit:
             self._db.execute("ROLLBACK TO job")
         self._db.execute("RELEASE job")
 
-    def _run_alone(self, job: _Job) -> None:
-        """Run the only job of a batch: if it fails, the whole transaction is rolled back.
-
-        A savepoint keeps a copy of every page that is written after it, past 64 kB in a file: with one around each of
-        16 writes of a transaction their statements took 235 instead of 60 µs each. So writes inside the job go
-        without as well, if it may be run again.
-        """
-        self._trusting = job.again
-        try:
-            self._attempt(job)
-        except _Rollback:
-            self._trusting = False
-            self._db.execute("ROLLBACK")
-            self._db.execute("BEGIN IMMEDIATE")
-            self._done = []
-            self.usage.begin()
-            self._attempt(job)
-        finally:
-            self._trusting = False
-
-    def _run_trusted(self, job: _Job) -> None:
-        """Run a write inside another without a savepoint; one that failed before it wrote leaves nothing to undo."""
-        before = self._db.total_changes()
-        if not self._attempt(job) and self._db.total_changes() != before:
-            job.error = None  # no caller will read it; see `_outcome`
-            raise _Rollback
-
     def _attempt(self, job: _Job) -> bool:
         """Whether the job succeeded. Its own error fails it alone; an error of the disk ends the batch."""
         tx = SqliteTx(self._db, self.next_seq, self._minhash_index, self._codes, self.usage, self._telling)
         before, grown = len(self._done), self.usage.growth.mark()
         try:
             job.result = job.run(tx)
-        except _Rollback:
-            raise
         except (apsw.FullError, apsw.IOError) as error:
             raise storage_fault(error) from error  # as a fault: a write around this one must know it for what it is
         except (StorageFull, StorageFailed):

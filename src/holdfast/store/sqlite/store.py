@@ -108,7 +108,7 @@ class SqliteStore:
             db.close()
 
     def write(self, job: Callable[[Tx], T], *, again: bool = False) -> T:
-        return self._commits.write(job, again)
+        return self._commits.write(job)
 
     def usage(self, tenant: str) -> Usage:
         with self._faults:

@@ -18,6 +18,7 @@ from holdfast.cli.connect.formats.refusal import Refusal
 Keys = tuple[str, ...]
 
 _OTHER_FORM = "the entry is written in a form that cannot be edited separately"
+_MOST_VALUES = 100_000
 _PLAIN = re.compile(r"[A-Za-z/][A-Za-z0-9_./-]*")
 _DASH = re.compile(r"[ \t]*- +")
 _COMMA_AFTER, _COMMA_BEFORE = re.compile(r"\s*,[ \t]*"), re.compile(r",\s*$")
@@ -38,7 +39,18 @@ def load(text: str) -> dict[Any, Any]:
         raise Refusal("it is not valid YAML (a value cannot be read)") from None
     if value is not None and not isinstance(value, dict):
         raise Refusal("it does not contain a YAML mapping")
-    return value or {}
+    return _bounded(value or {})
+
+
+def _bounded(value: dict[Any, Any]) -> dict[Any, Any]:
+    """The value, unless aliases make it larger than any settings are, or endless: it is going to be compared."""
+    waiting: list[Any] = [value]
+    for _ in range(_MOST_VALUES):
+        if not waiting:
+            return value
+        one = waiting.pop()
+        waiting += one.values() if isinstance(one, dict) else one if isinstance(one, list) else ()
+    raise Refusal("its aliases repeat too much")
 
 
 def set_entry(text: str, keys: Keys, wanted: Any, *, listed: bool = False) -> str:

@@ -21,7 +21,18 @@ from holdfast.store.port import Table
 from holdfast.store.rows import shape_of
 from holdfast.store.sqlite.files.copy_rows import tally_again
 from holdfast.store.sqlite.files.derived_data import make_derived
-from holdfast.store.tables import ACCESS, AUDIT, COMMITS, NOTES, SESSIONS, SLOTS, SUMMARIES, TABLES, reflected_key
+from holdfast.store.tables import (
+    ACCESS,
+    AUDIT,
+    COMMITS,
+    COORDINATION,
+    NOTES,
+    SESSIONS,
+    SLOTS,
+    SUMMARIES,
+    TABLES,
+    reflected_key,
+)
 
 # Columns in which sessions are named by their keys.
 _SESSIONS = ("session_id", "session_ids", "source_ids")
@@ -43,6 +54,8 @@ class AgentRename:
         for column in _SESSIONS:
             if hasattr(record, column):
                 changes[column] = self._sessions(getattr(record, column))
+        if table is COORDINATION and record.kind == "signal" and record.subject == self.old:
+            changes["subject"] = self.new
         changes["id"] = self._id(table, record)
         if table is NOTES and record.kind == "reflected":
             changes["content"] = self._lines(record)

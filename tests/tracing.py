@@ -6,7 +6,6 @@ from __future__ import annotations
 import os
 import shutil
 import subprocess
-import sys
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
@@ -43,30 +42,20 @@ def paths_of(home: Path) -> list[Path]:
     return [home, *(home / name for name in ("lock", *names)), *generations]
 
 
-def run_broken(options: Sequence[str], words: Sequence[str], **more: str) -> subprocess.CompletedProcess[str]:
-    """`holdfast` with these words under strace, which joins once all is loaded and before the command begins: the
-    thousands of calls that loading makes are none of Holdfast's own, and each would stop for the tracer."""
+def run_broken(
+    options: Sequence[str], words: Sequence[str], script: Path | None = None, **more: str
+) -> subprocess.CompletedProcess[str]:
+    """`holdfast` with these words, or a script of the tests, under strace, which joins once all is loaded and before
+    the work begins: the thousands of calls that loading makes are none of Holdfast's own, and each would stop for the
+    tracer."""
     pipes = {"stdout": subprocess.PIPE, "stderr": subprocess.PIPE}
     with (
-        warm.WarmProcess(words, held=True, env=environment(**more), **pipes) as command,
+        warm.WarmProcess(words, script=script, held=True, env=environment(**more), **pipes) as command,
         _attached(command.pid, options),
     ):
         command.go()
         out, err = command.communicate(timeout=WAIT_SECONDS)
     return subprocess.CompletedProcess(words, command.returncode, out, err)
-
-
-def run_script(options: Sequence[str], script: Path, *words: str) -> subprocess.CompletedProcess[str]:
-    """A script of these tests under strace, from its first call."""
-    path = ":".join([str(script.parents[1]), *(entry for entry in sys.path if entry)])
-    return subprocess.run(
-        [*under(options), sys.executable, str(script), *words],
-        env=environment(PYTHONPATH=path, PYTHONDONTWRITEBYTECODE="1"),
-        capture_output=True,
-        text=True,
-        timeout=WAIT_SECONDS,
-        check=False,
-    )
 
 
 def under(options: Sequence[str]) -> list[str]:

@@ -1,0 +1,1 @@
+"""How agents share work: what may be done next, who does it, what it waits for, what they tell each other."""

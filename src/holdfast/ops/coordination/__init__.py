@@ -1,0 +1,1 @@
+"""Operations by which agents share work."""
