@@ -30,7 +30,7 @@ sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "tests"))
 
 import numpy as np  # noqa: E402
 from postgres_server import new_schema  # noqa: E402
-from scale import BATCH, fill, memory, put_vectors, texts  # noqa: E402
+from scale import fill, put_vectors, texts  # noqa: E402
 from talk import turn  # noqa: E402
 from vectors import made_seeds, mixed  # noqa: E402
 from world import World  # noqa: E402
@@ -319,28 +319,6 @@ def short_list_with_a_token() -> object:
     return short_list()
 
 
-@cache
-def shared_many() -> World:
-    """Some thousand memories on PostgreSQL."""
-    made = World(Path(_folder().name) / "many", store=new_schema())
-    waiting = list(texts(20 * BATCH, 1))
-    while waiting:
-        some, waiting = waiting[:BATCH], waiting[BATCH:]
-
-        def write(tx: Any, some: list[str] = some) -> None:
-            for content in some:
-                tx.add(MEMORIES, memory(tx.next_seq("default"), content, "large"))
-
-        made.engine.store.write(write)
-    return made
-
-
-def capture_all() -> object:
-    """A portable file of all of them."""
-    with tempfile.TemporaryDirectory() as folder:
-        return shared_many().engine.memory.capture(Path(folder) / "captured.db", "default", check=False)
-
-
 _WORD, _PROJECT = next(iter(texts(1, 1))).split()[0], (Condition("project", "=", "small"),)
 
 
@@ -431,7 +409,6 @@ MECHANISMS: dict[str, tuple[Work, Without, Callable[[], float], int]] = {
         31,
     ),
     "tokens kept": (short_list_with_a_token, changed("serve.http.auth.KEPT_SECONDS", 0.0), WALL, 31),
-    "reading ahead": (capture_all, changed("store.postgres.space_copy._ahead", lambda fetch: iter(fetch, [])), WALL, 7),
     "masks of a scope": (search_a_project, changed("store.fulltext.parts.Part.masks", _NO_MASKS), CPU, 31),
     "table of commands": (command_words, _from_declarations, WALL, 9),
 }

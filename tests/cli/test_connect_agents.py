@@ -27,7 +27,9 @@ def loaded(path: Path) -> dict[str, Any]:
 
 
 def servers(home: Path, agent: str) -> dict[str, Any]:
-    return members(loaded(home / SERVER_FILE[agent]), SERVERS_AT.get(agent, ("mcpServers",)))
+    return members(
+        loaded(home / SERVER_FILE[agent]), SERVERS_AT.get(agent, ("mcpServers",)), listed=agent == "continue"
+    )
 
 
 PLAIN = {"command": str(COMMAND), "args": ["mcp"]}

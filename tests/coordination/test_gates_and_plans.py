@@ -13,6 +13,7 @@ from holdfast.coordination.coordination_repair import ended, repair
 from holdfast.coordination.watch_terms import matches
 from holdfast.core.errors import Conflict, InvalidRequest, NotFound
 from holdfast.ops.registry import BY_NAME
+from holdfast.serve.background.maintenance import Maintenance
 
 HOUR = 3_600_000
 
@@ -73,6 +74,18 @@ def test_a_timer_a_number_and_a_word_that_is_observed_trigger_by_themselves(worl
     world.clock.now += HOUR
     assert len(world.call("sentinel_check")["triggered"]) == 1
     assert status(world, ids[0]) == "pending"
+
+
+def test_a_running_server_ends_leases_and_triggers_sentinels_without_being_asked(world: World) -> None:
+    held, waiting = added(world, "Held"), added(world, "Waiting")
+    world.call("lease", **{"operation": "acquire", "actionId": held, "agentId": "ann"})
+    sentinel(world, "timer", [waiting], durationMs=HOUR)
+    work = Maintenance(world.engine)
+    work.coordinate()
+    assert [status(world, id) for id in (held, waiting)] == ["active", "blocked"]
+    world.clock.now += HOUR
+    work.coordinate()
+    assert [status(world, id) for id in (held, waiting)] == ["pending", "pending"]
 
 
 def test_a_pattern_sees_only_what_comes_after_it_and_only_what_its_agent_may_see(tmp_path: Path) -> None:

@@ -108,6 +108,14 @@ def test_facets_and_shares_go_with_the_record_and_the_audit_log_names_them(world
     assert {facet["id"], shared["id"]} <= set(entry["targetIds"])
 
 
+def test_a_signal_is_removed_for_good(world: World) -> None:
+    signal = send(world, "ann", "wrong", to="ben")["id"]
+    world.call("coordination_remove", id=signal)
+    assert got(world, "ben") == []
+    with pytest.raises(NotFound):
+        world.call("coordination_remove", id=signal)
+
+
 def test_coordination_comes_back_with_an_export(world: World, tmp_path: Path) -> None:
     send(world, "ann", "keep this", to="ben")
     world.call("routine_create", name="Release", steps=[{"title": "Tag"}])

@@ -13,9 +13,9 @@ from world import World
 
 from holdfast.core.errors import Fault, Forbidden, LimitReached, NotFound
 from holdfast.core.model import Caller
-from holdfast.ops.oauth.clients import HURRY_MS, MAX_CLIENTS, register
+from holdfast.ops.oauth import clients, consents
+from holdfast.ops.oauth.clients import HURRY_MS, register
 from holdfast.ops.oauth.consents import (
-    MAX_WAITING,
     access_request,
     choice,
     code_if_approved,
@@ -147,9 +147,10 @@ def test_a_code_is_found_however_it_is_typed(world: World) -> None:
     assert code_if_approved(world.context(), code, secret)[1]
 
 
-def test_so_many_requests_may_wait_and_no_more(world: World) -> None:
+def test_so_many_requests_may_wait_and_no_more(world: World, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(consents, "MAX_WAITING", 3)
     asked = request_in(world)
-    for _ in range(MAX_WAITING):
+    for _ in range(3):
         wait_in(world, asked)
     with pytest.raises(LimitReached):
         wait_in(world, asked)
@@ -157,14 +158,17 @@ def test_so_many_requests_may_wait_and_no_more(world: World) -> None:
     wait_in(world, asked)
 
 
-def test_so_many_clients_may_register_and_the_oldest_without_a_consent_gives_way(world: World) -> None:
+def test_so_many_clients_may_register_and_the_oldest_without_a_consent_gives_way(
+    world: World, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(clients, "MAX_CLIENTS", 4)
     approved = request_in(world, "approved")
     code, secret = wait_in(world, approved)
     world.call("oauth_approve", code=code, yes=True)
     assert code_if_approved(world.context(), code, secret)[1]
     body = {"redirect_uris": [BACK]}
     first = register(world.context(), body)["client_id"]
-    for _ in range(MAX_CLIENTS - 2):
+    for _ in range(2):
         register(world.context(), body)
     with pytest.raises(OAuthRefused) as refused:
         register(world.context(), body)

@@ -2552,6 +2552,19 @@ export type LeaseAnswer = {
   exitCode?: number;
 };
 
+/** Remove a signal or another record of coordination for good. Actions that wait for it no longer do. */
+export type CoordinationRemoveRequest = {
+  /** Id of a signal, lease, checkpoint, sentinel, sketch, routine, run, facet or share. */
+  id: string;
+  /** Agent that owns the records. A token may be bound to one agent. */
+  agentId?: string | null;
+};
+
+/** What `DELETE /coordination/{id}` answers. */
+export type CoordinationRemoveAnswer = {
+  success: boolean;
+};
+
 /**
  * Repair what is wrong with actions, leases, gates, sketches, signals, facets and shares.
  *
@@ -4989,6 +5002,7 @@ export interface Operations {
   graph_stats: { request: GraphStatsRequest; answer: GraphStatsAnswer };
   next_action: { request: NextActionRequest; answer: NextActionAnswer };
   lease: { request: LeaseRequest; answer: LeaseAnswer };
+  coordination_remove: { request: CoordinationRemoveRequest; answer: CoordinationRemoveAnswer };
   heal: { request: HealRequest; answer: HealAnswer };
   checkpoints: { request: CheckpointsRequest; answer: CheckpointsAnswer };
   checkpoint: { request: CheckpointRequest; answer: CheckpointAnswer };
@@ -5186,6 +5200,7 @@ export const ROUTES: { readonly [N in keyof Operations]: readonly [method: strin
   graph_stats: ["GET", "/graph/stats", "read"],
   next_action: ["GET", "/next", "read"],
   lease: ["POST", "/leases/{operation}", "write"],
+  coordination_remove: ["DELETE", "/coordination/{id}", "destroy"],
   heal: ["POST", "/diagnostics/heal", "write"],
   checkpoints: ["GET", "/checkpoints", "read"],
   checkpoint: ["POST", "/checkpoints/{operation}", "write"],

@@ -107,6 +107,14 @@ def found(
     return reader.find(COORDINATION, ctx.tenant, *conditions, limit=limit, offset=offset)
 
 
+def remove(ctx: CallContext, tx: Tx, *records: CoordinationRecord) -> None:
+    """Remove records for good. The audit log names them, so that a merge does not bring them back."""
+    for one in records:
+        tx.delete(COORDINATION, ctx.tenant, one.id)
+    if records:
+        ctx.audit(tx, "coordination_remove", tuple(one.id for one in records), records[0].agent)
+
+
 def is_over(record: CoordinationRecord, now: int) -> bool:
     """Whether its time is up."""
     return record.expires_at is not None and record.expires_at <= now

@@ -21,6 +21,7 @@ from holdfast.coordination.coordination_records import (
     changed,
     found,
     keep,
+    remove,
 )
 from holdfast.coordination.facets import SHARED, TARGETS
 from holdfast.coordination.gates import PENDING, WATCHING
@@ -109,8 +110,7 @@ def _end_sketch(ctx: CallContext, tx: Tx, record: CoordinationRecord) -> None:
 
 
 def _drop(ctx: CallContext, tx: Tx, record: CoordinationRecord) -> None:
-    tx.delete(COORDINATION, ctx.tenant, record.id)
-    ctx.audit(tx, f"{record.kind}_remove", (record.id,), record.agent)
+    remove(ctx, tx, record)
 
 
 # Actions that say they wait and do not, or the other way round

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from holdfast.context import CallContext
-from holdfast.coordination.coordination_records import FACET, SHARE, found, id_of, keep, made
+from holdfast.coordination.coordination_records import FACET, SHARE, found, id_of, keep, made, remove
 from holdfast.core.errors import Forbidden, NotFound
 from holdfast.core.model import CleanText, CoordinationRecord
 from holdfast.store.port import Reader, Table, Tx, where
@@ -61,10 +61,7 @@ def untag(ctx: CallContext, id: str, dimension: str, value: str | None) -> int:
             for one in found(ctx, tx, FACET, *where(subject=id))
             if one.body["dimension"] == dimension and value in (None, one.body["value"])
         ]
-        for one in gone:
-            tx.delete(COORDINATION, ctx.tenant, one.id)
-        if gone:
-            ctx.audit(tx, "facet_remove", tuple(one.id for one in gone), target=id)
+        remove(ctx, tx, *gone)
         return len(gone)
 
     return ctx.store.write(store)

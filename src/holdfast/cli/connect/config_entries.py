@@ -70,7 +70,7 @@ class Server:
     def added(self, text: str, place: ConnectTarget) -> str:
         value = self.format.load(text)
         keys = self._keys(value)
-        known = members(value, keys).get(SERVER_NAME)
+        known = members(value, keys, listed=self.format.listed).get(SERVER_NAME)
         return self.format.put(text, (*keys, SERVER_NAME), merged(known, self.shape(place), self.env))
 
     def removed(self, text: str, place: ConnectTarget, original: str) -> str:
@@ -84,7 +84,7 @@ class Server:
 
     def _servers(self, text: str) -> Object:
         value = self.format.load(text)
-        return members(value, self._keys(value))
+        return members(value, self._keys(value), listed=self.format.listed)
 
     def _keys(self, value: Object) -> Keys:
         here: Any = value

@@ -8,17 +8,20 @@ from pydantic import Field, field_validator
 from typing_extensions import TypedDict
 
 from holdfast.context import CallContext
-from holdfast.coordination.coordination_records import view
+from holdfast.coordination.coordination_records import remove, view
 from holdfast.coordination.coordination_repair import CATEGORIES, findings, repair as repair_found
 from holdfast.coordination.lease import USUAL_MS, Held, acquire, release, renew
-from holdfast.coordination.readiness import frontier_of
-from holdfast.core.errors import Conflict
+from holdfast.coordination.readiness import frontier_of, set_free
+from holdfast.core.errors import Conflict, NotFound
 from holdfast.core.model import Json
 from holdfast.core.times import iso
 from holdfast.ops.coordination.gates import LastsMs
+from holdfast.ops.framework.answers import Success
 from holdfast.ops.framework.fields import CleanLoose, Name, Names
 from holdfast.ops.framework.operation import Operation, Request
 from holdfast.projects import of_project
+from holdfast.store.port import Tx
+from holdfast.store.tables import COORDINATION
 
 
 class NextAsk(Request):
@@ -150,6 +153,24 @@ def heal(ctx: CallContext, ask: Heal) -> HealAnswer:
     }
 
 
+class Remove(Request):
+    id: Name = Field(description="Id of a signal, lease, checkpoint, sentinel, sketch, routine, run, facet or share.")
+
+
+def coordination_remove(ctx: CallContext, ask: Remove) -> Success:
+    """Remove a signal or another record of coordination for good. Actions that wait for it no longer do."""
+
+    def store(tx: Tx) -> None:
+        record = tx.get(COORDINATION, ctx.tenant, ask.id)
+        if record is None or not ctx.may_see(record):
+            raise NotFound("coordination: no record has that id")
+        remove(ctx, tx, record)
+        set_free(ctx, tx, [record.id])
+
+    ctx.store.write(store)
+    return {"success": True}
+
+
 WORK = (
     Operation(next_action, "GET", "/next", tool="memory_next", cli="next"),
     Operation(
@@ -160,6 +181,14 @@ WORK = (
         tool="memory_lease",
         cli="lease",
         positional=("operation", "actionId"),
+    ),
+    Operation(
+        coordination_remove,
+        "DELETE",
+        "/coordination/{id}",
+        effect="destroy",
+        cli="coordination-remove",
+        positional=("id",),
     ),
     Operation(heal, "POST", "/diagnostics/heal", effect="write", tool="memory_heal", cli="heal"),
 )

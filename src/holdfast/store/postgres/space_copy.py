@@ -6,8 +6,7 @@ database has the space.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Sequence
-from concurrent.futures import ThreadPoolExecutor
+from collections.abc import Iterable, Iterator, Sequence
 from itertools import groupby, islice
 from operator import itemgetter
 from pathlib import Path
@@ -88,21 +87,8 @@ def stream(db: Connection, table: str, columns: Sequence[str], space: int, order
     sql = f"SELECT {', '.join(columns)} FROM {table} WHERE space = %s ORDER BY {order}"
     with db.cursor("holdfast_capture", binary=True) as cursor:
         cursor.execute(sql.encode(), (space,))
-        for rows in _ahead(lambda: cursor.fetchmany(AT_ONCE)):
+        while rows := cursor.fetchmany(AT_ONCE):
             yield from rows
-
-
-def _ahead(fetch: Callable[[], list[tuple[Any, ...]]]) -> Iterator[list[tuple[Any, ...]]]:
-    """What is fetched until nothing comes. While one part is in use, the database prepares the next."""
-    rows = fetch()
-    if len(rows) < AT_ONCE:
-        yield rows
-        return
-    with ThreadPoolExecutor(1) as thread:
-        while rows:
-            coming = thread.submit(fetch)
-            yield rows
-            rows = coming.result()
 
 
 def stream_vectors(db: Connection, space: int) -> Iterator[FileVector]:

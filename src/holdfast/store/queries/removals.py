@@ -5,7 +5,7 @@ from __future__ import annotations
 from holdfast.store.port import Condition, Reader
 from holdfast.store.tables import AUDIT
 
-REMOVING = ("forget", "governance_delete", "auto_forget", "purge", "slot_delete")
+REMOVING = ("forget", "governance_delete", "auto_forget", "purge", "slot_delete", "coordination_remove")
 
 
 def removed_ids(reader: Reader, tenant: str) -> dict[str, int]:

@@ -17,7 +17,13 @@ Object = dict[str, Any]
 
 
 class TextFormat(Protocol):
-    """Texts in, texts out; every method raises Refusal for a text that it cannot read or change safely."""
+    """Texts in, texts out; every method raises Refusal for a text that it cannot read or change safely.
+
+    `listed` where the last key is the name of an item of a list.
+    """
+
+    @property
+    def listed(self) -> bool: ...
 
     def load(self, text: str) -> Object: ...
 
@@ -33,6 +39,8 @@ class TextFormat(Protocol):
 class Json:
     """JSON, with comments and trailing commas where a program allows them."""
 
+    listed = False
+
     def load(self, text: str) -> Object:
         return as_object(parse(text).value)
 
@@ -46,6 +54,8 @@ class Json:
 class Toml:
     """TOML; what is put is a table."""
 
+    listed = False
+
     def load(self, text: str) -> Object:
         return toml_text.load(text)
 
@@ -57,13 +67,14 @@ class Toml:
 
 
 class Yaml:
-    """YAML; `listed` where the last key is the name of an item of a list, `fresh` is what a new file begins with."""
+    """YAML; `fresh` is what a new file begins with."""
 
     def __init__(self, *, listed: bool = False, fresh: str = "") -> None:
         self.listed, self.fresh = listed, fresh
 
     def load(self, text: str) -> Object:
-        return yaml_text.load(text)
+        """In YAML a key with nothing behind it is an empty map or list."""
+        return {key: _filled(value) for key, value in yaml_text.load(text).items() if value is not None}
 
     def put(self, text: str, keys: Keys, value: Any) -> str:
         return yaml_text.set_entry(text or self.fresh, keys, value, listed=self.listed)
@@ -87,7 +98,7 @@ def as_object(value: Any) -> Object:
     return value
 
 
-def members(value: Object, keys: Keys) -> Object:
+def members(value: Object, keys: Keys, *, listed: bool = False) -> Object:
     """What is under the keys, by name; nothing where nothing is there.
 
     Raises:
@@ -95,9 +106,8 @@ def members(value: Object, keys: Keys) -> Object:
     """
     here: Any = value
     for key in keys:
-        here = here.get(key)
-        here = {} if here is None else here
-        if isinstance(here, list) and key == keys[-1]:
+        here = here.get(key, {})
+        if listed and isinstance(here, list) and key == keys[-1]:
             here = {str(item["name"]): item for item in here if isinstance(item, dict) and "name" in item}
         if not isinstance(here, dict):
             raise Refusal(f"{key} is not an object")
@@ -122,3 +132,10 @@ def _put(value: Object, keys: Keys, new: object) -> Object:
         raise Refusal(f"{keys[0]} is not an object")
     below = _put(inside, keys[1:], new) if keys[1:] else new
     return {**value, keys[0]: below}
+
+
+def _filled(value: Any) -> Any:
+    """Without the keys that have nothing behind them."""
+    if not isinstance(value, dict):
+        return value
+    return {key: _filled(one) for key, one in value.items() if one is not None}
