@@ -66,7 +66,7 @@ class LocalReranker:
 
 
 class _PairSession:
-    """The model in memory, about 60 MB."""
+    """The model in memory, about 100 MB."""
 
     def __init__(self, model: CrossEncoder, folder: Path):
         self._model = model
