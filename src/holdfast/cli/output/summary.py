@@ -80,7 +80,7 @@ def recovered(answer: Json) -> list[str]:
     if not answer["steps"]:
         return ["Nothing is damaged. Nothing was changed."]
     would = "Would be done" if answer["dryRun"] else "Done"
-    lines = [f"Damaged: {answer['damage']}.", f"{would}: {', then '.join(answer['steps'])}."]
+    lines = [f"Found: {answer['damage']}.", f"{would}: {', then '.join(answer['steps'])}."]
     if answer.get("snapshot"):
         upto = f" and the journal up to {answer['upto']}" if "upto" in answer else ""
         lines.append(f"Snapshot: {answer['snapshot']}{upto}.")
