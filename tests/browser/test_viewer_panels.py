@@ -428,8 +428,10 @@ def test_a_plan_shows_what_tidying_up_would_remove(show: Show, memory: Filling) 
     dialog.get_by_role("button", name="Preview").click()
 
     expect(dialog).to_contain_text("1 would be kept")
-    expect(dialog).to_contain_text(f"{before - 1} would be removed")
-    assert memory.get("/snapshots")["count"] == before
+    found = re.search(r"(\d+) would be removed", dialog.inner_text())
+    after = memory.get("/snapshots")["count"]  # the server may just have made its daily one
+    assert found is not None
+    assert before - 1 <= int(found[1]) <= after - 1
 
 
 # Every panel

@@ -320,6 +320,7 @@ def test_every_operation_of_the_audit_log_has_a_plain_word(page: Page, server: S
     root = Path(holdfast.__file__).parent
     text = "\n".join(path.read_text(encoding="utf-8") for path in root.rglob("*.py"))
     written = set(re.findall(r'audit(?:_snapshot)?\((?:tx|ctx), "(\w+)"', text))
+    written |= set(re.findall(r'"((?:oauth|lease|sketch|routine|facet|signal)_[a-z_]+)"(?:, \w+=.*)?\)', text))
     open_panel(page, server.url, "audit")
     offered = set(page.evaluate("import('/viewer/panels/audit.js').then((module) => module.OPERATIONS)"))
     words = page.evaluate("import('/viewer/words/audit.js').then((module) => module.default.en)")

@@ -16,6 +16,8 @@ from holdfast.core.errors import Conflict, InvalidRequest, NotFound
 from holdfast.core.model import Caller
 from holdfast.ops.registry import BY_NAME
 
+pytestmark = pytest.mark.quick
+
 MINUTE = 60_000
 
 

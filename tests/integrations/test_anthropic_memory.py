@@ -24,6 +24,8 @@ from world import running_server
 from holdfast import Holdfast
 from holdfast.integrations.anthropic_memory import AsyncHoldfastMemoryTool, HoldfastMemoryTool
 
+pytestmark = pytest.mark.quick
+
 GITHUB = "ghp_" + "aB3dE5fG7h" * 3 + "aB3dE5"
 NOTES = "/memories/notes.md"
 CREATE = {"command": "create", "path": NOTES, "file_text": "Ada likes tea.\n"}

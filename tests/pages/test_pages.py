@@ -13,6 +13,8 @@ from holdfast.core.errors import Forbidden, InvalidRequest, NotFound
 from holdfast.core.model import Caller
 from holdfast.pages.markdown_extract import shortened
 
+pytestmark = pytest.mark.quick
+
 TEXT = """---
 title: guide
 ---

@@ -17,6 +17,12 @@ export const OPERATIONS = [
   "key_new", "key_rotate", "key_follow", "key_trust", "key_untrust", "snapshot_delete", "snapshot_prune",
   "snapshot_restore", "snapshot_undo", "snapshot_merge", "snapshot_mend", "snapshot_salvage",
   "snapshot_discard", "vault_prune", "promote", "guard_add", "guard_remove", "guard_restore", "guard_undo",
+  "crystallize", "coordination_remove", "facet_tag", "share", "signal_send", "signal_read", "lease_acquire",
+  "lease_renew", "lease_release", "lease_expire", "checkpoint_create", "checkpoint_passed", "checkpoint_failed",
+  "checkpoint_expire", "sentinel_create", "sentinel_triggered", "sentinel_cancelled", "sentinel_expire",
+  "sketch_create", "sketch_add", "sketch_promote", "routine_create", "routine_run", "compress_file",
+  "obsidian_export", "oauth_consent", "oauth_approve", "oauth_token", "oauth_refresh", "oauth_revoke",
+  "oauth_code_reuse", "oauth_refresh_reuse",
 ];
 const ROW = 58;
 
