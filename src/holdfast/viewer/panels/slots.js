@@ -66,7 +66,8 @@ function Editor({ slot, project, api, say, ask, act, busy, reload, told }) {
   };
   // Somebody else wrote to it: shown at once where nothing is being edited, else said.
   useEffect(() => {
-    if (!changed) adopt(slot.content);
+    // Asked of the drafts, which know at once: what was typed since the last drawing is not in `changed` yet.
+    if (!drafts.has(key)) adopt(slot.content);
   }, [slot.content]);
   const size = lengthOf(text);
   const over = size > slot.sizeLimit;
