@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+import shlex
 import shutil
 from collections.abc import Callable
 from pathlib import Path
@@ -153,3 +155,19 @@ def test_a_running_server_recovers_under_its_clients(cli: Cli) -> None:
         assert said["sound"], said
         listed = client.get("/agentmemory/memories", params={"limit": 1000}).json()["memories"]
     assert {one["content"] for one in listed} == EVERY | {NEWER}
+
+
+@pytest.mark.parametrize("there", [True, False], ids=["with a snapshot here", "without one"])
+def test_while_the_vault_is_away_the_hint_leads_on_without_it(cli: Cli, tmp_path: Path, there: bool) -> None:
+    if not there:
+        shutil.rmtree(cli.home / "snapshots")
+    one_row(live_database(cli.home))
+    cli.environment["HOLDFAST_VAULT"] = str(tmp_path / "not mounted" / "vault")
+    said = cli("recover", "--yes")
+    assert said.code != 0
+    commands = re.findall(r"holdfast ((?:snapshot|recover)[^,]*--yes)", said.fault["hint"])
+    assert len(commands) == (2 if there else 1), said.fault["hint"]
+    for command in commands:
+        cli.good(*shlex.split(re.sub(r"--data \S+ ", "", command)))
+    assert contents(cli) == (EVERY | {NEWER} if there else (EVERY | {NEWER}) - {text(40)})
+    assert cli.good("verify")["sound"]

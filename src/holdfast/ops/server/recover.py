@@ -9,7 +9,7 @@ from pydantic import Field
 from typing_extensions import TypedDict
 
 from holdfast.context import CallContext
-from holdfast.core.errors import DataDamaged, InvalidRequest, RestorePending
+from holdfast.core.errors import DataDamaged, Fault, InvalidRequest, RestorePending
 from holdfast.core.model import Json
 from holdfast.ops.framework.fields import Name
 from holdfast.ops.framework.operation import Operation, Request
@@ -18,10 +18,12 @@ from holdfast.ops.snapshots.damaged_generations import SnapshotSalvage, snapshot
 from holdfast.ops.snapshots.restore import PLAIN_BEFORE, PREVIEW_FIRST, SnapshotRestore, snapshot_restore
 from holdfast.snapshot.damaged_generations import all_damaged
 from holdfast.snapshot.recovery.alternatives import journal_place, restorable
-from holdfast.snapshot.repo.context import snapshot_context
+from holdfast.snapshot.repo.context import SnapshotContext, snapshot_context
 from holdfast.snapshot.resolve import LATEST
 from holdfast.snapshot.switch import live_of
-from holdfast.store.damage import damage_of
+from holdfast.store.damage import RECOVER, RESTORE, damage_of
+
+SALVAGE_ALONE = "holdfast snapshot salvage --alone --yes"
 
 # What each answer of the operations below adds to the report.
 _RESTORED = ("snapshot", "upto", "missing", "warnings")
@@ -118,10 +120,24 @@ def _plan(ctx: CallContext) -> tuple[str | None, list[str], str | None]:
     if fault is None:
         kept = [one for one in all_damaged(context, live) if not one.live and not one.copied]
         return (kept[0].why, ["salvage"], None) if kept else (None, [], None)
-    snapshot = LATEST if journal_place(context) else restorable(context)
+    snapshot = LATEST if _journal_place(context) else restorable(context)
     if isinstance(fault, RestorePending):
         return fault.message, ["restore"], snapshot
     return fault.message, ["restore", "salvage"] if snapshot is not None else ["salvage"], snapshot
+
+
+def _journal_place(context: SnapshotContext) -> str | None:
+    """The vault to restore from, if it has more than the repository.
+
+    Raises:
+        Fault: the vault may have more and cannot be asked; the hint says how to go on without it.
+    """
+    try:
+        return journal_place(context)
+    except Fault as fault:
+        without = f"{RESTORE}, then {RECOVER}" if context.repo.newest() is not None else SALVAGE_ALONE
+        fault.hint = f"{fault.hint or ''} To go on without the vault, and without what it alone has: {without}".strip()
+        raise
 
 
 def _previewed(ctx: CallContext, ask: Recover, answer: RecoverAnswer) -> RecoverAnswer:
@@ -134,7 +150,7 @@ def _previewed(ctx: CallContext, ask: Recover, answer: RecoverAnswer) -> Recover
 
 def _restore(ctx: CallContext, ask: Recover, answer: RecoverAnswer) -> None:
     wanted = SnapshotRestore(
-        source=journal_place(snapshot_context(ctx)),
+        source=_journal_place(snapshot_context(ctx)),
         yes=True,
         partial=True,  # what the journal lacks is reported, and the damaged files may have it
         identity=ask.identity,
