@@ -47,6 +47,7 @@ FEATURES: tuple[Feature, ...] = (
     Feature("graph_extraction", "Graph extraction", affects=("graph",), needs_llm=True),
     Feature("auto_compress", "Digests of ended sessions", affects=("summarize",)),
     Feature("embedder", "Semantic search", "local", "none", ("search",), is_on=lambda value: value != "none"),
+    Feature("reranker", "Best hits read again", "local", "none", ("search",), is_on=lambda value: value != "none"),
     Feature("llm", "Language model", "auto", "none", ("summarize",), is_on=lambda value: value != "none"),
     Feature("snapshot_every", "Automatic snapshots", "24h", "off", ("snapshot",)),
     Feature("snapshot_sign", "Signed snapshots", affects=("snapshot",)),
@@ -59,6 +60,7 @@ FEATURES: tuple[Feature, ...] = (
     Feature("expire_days", "Expiry of chat memories", "180", "0", ("chats",)),
     Feature("chats_write_global", "Chats may modify global memories", affects=("chats",)),
     Feature("mcp_tools", "All MCP tools listed", "all", "core", ("mcp",), is_on=lambda value: value == "all"),
+    Feature("oauth", "Remote MCP clients", affects=("mcp",)),
     Feature("nats_url", "Events to NATS", "nats://host:4222", "", ("events",)),
 )
 
