@@ -310,6 +310,11 @@ def test_the_status_says_whether_the_server_runs_and_starts_none(home: OpenMemor
     assert not home.is_served
 
 
+def test_the_status_names_the_port_that_a_server_in_the_background_would_take(home: OpenMemory) -> None:
+    assert home.json("status", HOLDFAST_PORT="", PORT="3988")["port"] == 3111
+    assert home.json("status", HOLDFAST_PORT="3989", PORT="3988")["port"] == 3989
+
+
 # Finding it again
 
 

@@ -13,7 +13,18 @@ from holdfast.core.errors import InvalidSettings
 from holdfast.settings import events, models, server, snapshots, vaults
 from holdfast.settings.row import Setting, WrongForm, duration
 
-__all__ = ["BY_NAME", "SETTINGS", "Setting", "Settings", "duration", "environment", "load", "named_by", "origin"]
+__all__ = [
+    "BY_NAME",
+    "SETTINGS",
+    "Setting",
+    "Settings",
+    "background_port",
+    "duration",
+    "environment",
+    "load",
+    "named_by",
+    "origin",
+]
 
 SETTINGS: tuple[Setting, ...] = (*server.ROWS, *models.ROWS, *snapshots.ROWS, *vaults.ROWS, *events.ROWS)
 BY_NAME: dict[str, Setting] = {row.name: row for row in SETTINGS}
@@ -163,6 +174,14 @@ def named_by(name: str, environ: Mapping[str, str] | None = None) -> str | None:
     """The variable of the environment that a setting comes from; None where it is the default."""
     environ, row = os.environ if environ is None else environ, BY_NAME[name]
     return next((env for env in (row.env, *row.also) if environ.get(env, "").strip()), None)
+
+
+def background_port(settings: Settings, environ: Mapping[str, str] | None = None) -> int:
+    """The port of a server that is not started at a terminal. PORT alone does not count: shells in which web
+    applications are developed have it, and their port must not be taken."""
+    if named_by("port", environ) in (None, "PORT"):
+        return int(BY_NAME["port"].default)
+    return settings.port
 
 
 def origin(settings: Settings, name: str, environ: Mapping[str, str] | None = None) -> tuple[str, str]:

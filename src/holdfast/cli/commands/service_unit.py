@@ -16,7 +16,7 @@ from pathlib import Path
 from typing import Literal
 
 from holdfast.core.errors import InvalidRequest
-from holdfast.settings import SETTINGS, Settings, named_by
+from holdfast.settings import SETTINGS, Settings, background_port, named_by
 
 SETTINGS_FILE = "service.env"
 USUAL = "~/.holdfast"
@@ -60,7 +60,7 @@ def unit_of(settings: Settings, environ: Mapping[str, str], system: System | Non
     """
     system = system or ("launchd" if sys.platform == "darwin" else "systemd")
     folder = settings.folder.absolute()
-    port = settings.port if named_by("port", environ) not in (None, "PORT") else usual_port()
+    port = background_port(settings, environ)
     mark = "" if folder == Path(USUAL).expanduser() else "-" + hashlib.sha256(str(folder).encode()).hexdigest()[:8]
     kept = folder / SETTINGS_FILE
     if system == "launchd":

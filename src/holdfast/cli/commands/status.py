@@ -16,6 +16,7 @@ from holdfast.cli.output.folder_hints import answer_with_folder, with_folder
 from holdfast.cli.output.render import print_json, print_lines, size
 from holdfast.daemon import running_server
 from holdfast.local.spool import spool_status
+from holdfast.settings import background_port
 
 if TYPE_CHECKING:
     from holdfast.core.model import Json
@@ -37,7 +38,7 @@ def _status(given: argparse.Namespace, settings: Settings) -> Json:
     card = None if settings.url else running_server(settings)
     server = settings.url or (str(card["url"]) if card else None)
     folder = None if settings.url else str(settings.folder)
-    answer: Json = {"server": server, "folder": folder, "port": settings.port, "daemon": settings.daemon}
+    answer: Json = {"server": server, "folder": folder, "port": background_port(settings), "daemon": settings.daemon}
     if not settings.url:
         answer["spool"] = spool_status(str(settings.folder))._asdict()
         if not settings.folder.is_dir():
